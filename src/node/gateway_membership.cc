@@ -51,14 +51,19 @@ void Membership::open_replicas(std::optional<HostId> only) {
 void Membership::send_members() {
   sent_at_ = gateway_.now().mono;
   session::Members asked = record_.committed;
+  std::map<HostId, Incarnation> lives;
   asked.insert(record_.given_up.begin(), record_.given_up.end());
   for (const auto& [replica, member] : record_.members) {
     if (!member.open && !record_.committed.contains(replica)) return;
-    if (member.joining) asked[replica] = member.host;
+    if (!member.joining) continue;
+    asked[replica] = member.host;
+    const bool is_there = gateway_.usable(member.host) && !voters_.is_lost(replica);
+    lives[member.host] =
+        is_there ? gateway_.link(member.host).peer_life().value_or(Incarnation{}) : Incarnation{};
   }
   for (const auto& [replica, host] : asked) {
     if (gateway_.usable(host))
-      gateway_.send(host, ChangeMembers{record_.id, record_.wanted(), record_.wishes});
+      gateway_.send(host, ChangeMembers{record_.id, record_.wanted(), record_.wishes, lives});
   }
 }
 

@@ -303,6 +303,27 @@ TEST_F(GatewayMembers, AReplicaThatWasLostWithItsDiskIsReplacedOnItsHostWhereTha
   EXPECT_EQ(three.got<ChangeMembers>({"h1"}).back().members, again);
 }
 
+/// The group would grow by a voter that does not exist any more.
+TEST_F(GatewayMembers, WhoLeadsIsToldInWhichLifeOfItsHostANewReplicaIsThere) {
+  TestGateway three({"h1", "h2", "h3"});
+  three.start();
+  three.start_host({"h1"});
+  three.start_host({"h2"});
+  three.http("POST", "/api/kernels");
+  three.advance(1100ms);
+  const HostId h3{"h3"};
+  three.start_host(h3);
+  ASSERT_FALSE(three.got<ChangeMembers>({"h1"}).empty());
+  EXPECT_EQ(three.got<ChangeMembers>({"h1"}).back().lives,
+            (std::map<HostId, Incarnation>{{h3, {three.hosts[h3].life}}}));
+  three.forget();
+  three.wipe_host(h3);
+  const Incarnation empty{three.hosts[h3].life};
+  for (const ChangeMembers& wish : three.got<ChangeMembers>({"h1"}))
+    for (const auto& [replica, host] : wish.members)
+      if (replica == ReplicaId{3}) EXPECT_NE(wish.lives.at(host), empty);
+}
+
 TEST_F(GatewayMembers, AReplicaThatIsOnlySilentStaysWhereNoHostIsSpare) {
   TestGateway three({"h1", "h2", "h3"});
   three.start_with_hosts();

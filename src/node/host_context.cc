@@ -29,9 +29,10 @@ bool HostContext::backlogged(const HostId& peer) const {
   return found != links_.end() && found->second.backlog_bytes() >= sizes_.session_buffer;
 }
 
-std::optional<Time> HostContext::heard_at(const HostId& peer) const {
+std::optional<Time> HostContext::heard_at(const HostId& peer, std::optional<Incarnation> life) const {
   const auto found = links_.find(peer);
-  return found == links_.end() ? std::nullopt : found->second.last_heard();
+  if (found == links_.end() || (life && found->second.peer_life() != life)) return std::nullopt;
+  return found->second.last_heard();
 }
 
 void HostContext::send(const HostId& to, PeerMessage message) {

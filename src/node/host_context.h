@@ -72,8 +72,9 @@ class HostContext {
   /// Whether the peer is there, as far as is known: its connection is up, or it was heard since that broke.
   void set_reachable(const HostId& peer, bool reachable);
   [[nodiscard]] bool reachable(const HostId& peer) const { return !unreachable_.contains(peer); }
-  /// When the peer's link was heard last; nothing before that.
-  [[nodiscard]] std::optional<Time> heard_at(const HostId& peer) const;
+  /// When the peer's link was heard last; nothing before that, and nothing when the peer is in another life
+  /// than the one that is asked for.
+  [[nodiscard]] std::optional<Time> heard_at(const HostId& peer, std::optional<Incarnation> life) const;
 
   [[nodiscard]] WorkerId fresh_worker() { return {++last_worker_}; }
   Rng& rng() { return rng_; }

@@ -94,6 +94,9 @@ struct ChangeMembers {
   SessionId session;
   session::Members members;
   std::uint64_t wish = 0;  ///< grows with each change that the gateway wants
+  /// The lives of the host agents that hold the replicas that join: a later life may have lost its disk. The
+  /// life 0 is of one that does not answer. Nothing is said by gateways that do not know this field.
+  std::map<HostId, Incarnation> lives = {};
 };
 
 /// Clients have the outputs of `execution` up to `seq`, or all that there is when `whole`.

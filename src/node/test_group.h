@@ -23,6 +23,7 @@ namespace banyan::node {
 /// Members 1, 2… of a session "s", on hosts h1, h2…; each applies what is committed to a session of its own.
 class TestGroup {
  public:
+  static constexpr Incarnation kLife{99};  ///< the one in which each member hears the others
   struct Member {
     Member(std::uint64_t number, const Sizes& sizes)
         : context({.id = {"h" + std::to_string(number)}, .timing = {}, .sizes = sizes}, Incarnation{number},
@@ -179,9 +180,8 @@ class TestGroup {
   void take(Member& member, SendFrame& sent) {
     if (std::ranges::any_of(lost_, [&](ReplicaId id) { return members_.at(id).context.id() == sent.to; }))
       return;
-    Link& link =
-        member.links.try_emplace(sent.to, Incarnation{99}, member.context.timing(), member.context.sizes())
-            .first->second;
+    Link& link = member.links.try_emplace(sent.to, kLife, member.context.timing(), member.context.sizes())
+                     .first->second;
     for (PeerMessage& message : link.receive(std::get<LinkFrame>(sent.frame), now_.mono).messages)
       member.sent[sent.to].push_back(std::move(message));
     while (auto answer = link.poll(now_.mono)) member.context.link(sent.to).receive(*answer, now_.mono);

@@ -66,7 +66,7 @@ void Upkeep::lead(const session::Session& session) {
     executor_left_at_.reset();
     if (lead_with_executor(session)) proposed_at_ = now;
   }
-  if (!wanted_members_ || !may_change(session, wanted_members_->members)) return;
+  if (!wanted_members_ || !may_change(session, *wanted_members_)) return;
   if (log_.propose_members({wanted_members_->members, wanted_members_->wish})) proposed_at_ = now;
 }
 
@@ -76,17 +76,21 @@ void Upkeep::lead(const session::Session& session) {
 /// already, or the one that joins, the loss of another host would leave it without a majority. So it grows
 /// only while all are there; one that is gone is replaced instead, which a majority of the old members and of
 /// the new ones decides.
-bool Upkeep::may_change(const session::Session& session, const session::Members& wanted) const {
+bool Upkeep::may_change(const session::Session& session, const ChangeMembers& wanted) const {
   const session::Members& members = session.members();
-  // Who joins is in no group yet, and says nothing there: its host counts.
+  // Who joins is in no group yet, and says nothing there: its host counts, in the life that has opened it.
+  const auto joiner_heard_at = [&](const HostId& host) {
+    const auto life = wanted.lives.find(host);
+    return host_.heard_at(host, life == wanted.lives.end() ? std::nullopt : std::optional(life->second));
+  };
   const auto is_there = [&](const auto& member) {
     const auto& [replica, host] = member;
-    const auto last = members.contains(replica) ? log_.there_at(replica) : host_.heard_at(host);
+    const auto last = members.contains(replica) ? log_.there_at(replica) : joiner_heard_at(host);
     return replica == log_.id() || (last && host_.now().mono - *last < host_.timing().executor_silent);
   };
-  const auto there = static_cast<std::size_t>(std::ranges::count_if(wanted, is_there));
-  const bool grows = wanted.size() > members.size();
-  return there * 2 > wanted.size() && (!grows || std::ranges::all_of(wanted, is_there));
+  const auto there = static_cast<std::size_t>(std::ranges::count_if(wanted.members, is_there));
+  const bool grows = wanted.members.size() > members.size();
+  return there * 2 > wanted.members.size() && (!grows || std::ranges::all_of(wanted.members, is_there));
 }
 
 bool Upkeep::is_done(const session::Session& session) const {

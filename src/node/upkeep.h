@@ -49,7 +49,7 @@ class Upkeep {
   void propose(const session::Command& command);
   void disown_forgotten_cell(const session::Session& session, const ExecutionId& here);
   [[nodiscard]] bool should_hand_lead(const session::Session& session) const;
-  [[nodiscard]] bool may_change(const session::Session& session, const session::Members& wanted) const;
+  [[nodiscard]] bool may_change(const session::Session& session, const ChangeMembers& wanted) const;
   bool lead_with_executor(const session::Session& session);
 
   HostContext& host_;

@@ -223,6 +223,23 @@ TEST_F(UpkeepTest, AGroupDoesNotGrowByOneThatIsGone) {
   EXPECT_EQ(session().members(), members);
 }
 
+/// Its host answers, and holds nothing of the session any more.
+TEST_F(UpkeepTest, AGroupDoesNotGrowByOneWhoseHostHasBegunAnotherLife) {
+  session::Members members = session().members();
+  members[ReplicaId{4}] = kH4;
+  group_.add(ReplicaId{4}, members, Origin::kJoining);
+  group_.advance(1550ms);
+  group_.at(1).log->learn_hosts(members);
+  const auto want = [&](Incarnation life) {
+    group_.at(1).upkeep->want_members(
+        {.session = {"s"}, .members = members, .wish = 7, .lives = {{kH4, life}}});
+    group_.advance(5s);
+    return session().members();
+  };
+  EXPECT_EQ(want(Incarnation{}).size(), 3U) << "the gateway does not hear it";
+  EXPECT_EQ(want(TestGroup::kLife).size(), 4U);
+}
+
 /// A leader that was stopped for a while reads what a member had sent before that was lost.
 TEST_F(UpkeepTest, WhatAMemberSaidLongAgoDoesNotShowThatItIsThere) {
   session::Members members = session().members();
