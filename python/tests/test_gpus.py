@@ -18,11 +18,11 @@ def test_a_gpu_is_in_use_while_its_device_file_is_open(tmp_path: Path) -> None:
     for file in files:
         file.touch()
     names = frozenset(map(str, files))
-    assert gpus.in_use(names) == 0
+    assert gpus.in_use(names) == []
     with files[0].open(), files[0].open(), files[2].open():
-        assert gpus.in_use(names) == 2
-    assert gpus.in_use(names) == 0
-    assert gpus.in_use(frozenset()) == 0
+        assert gpus.in_use(names) == ["gpu0", "gpu2"]
+    assert gpus.in_use(names) == []
+    assert gpus.in_use(frozenset()) == []
 
 
 def test_without_a_descriptor_to_look_with_all_count(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_without_a_descriptor_to_look_with_all_count(tmp_path: Path) -> None:
         with contextlib.suppress(OSError):
             while True:
                 held.callback(os.close, os.open(file, os.O_RDONLY))
-        assert gpus.in_use(frozenset({"/dev/absent0", "/dev/absent1"})) == 2
+        assert gpus.in_use(frozenset({"/dev/absent0", "/dev/absent1"})) == ["absent0", "absent1"]
 
 
 SEEN = "[__import__('os').environ.get(name) for name in ('CUDA_VISIBLE_DEVICES', 'CUDA_DEVICE_ORDER')]"

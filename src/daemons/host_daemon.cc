@@ -32,7 +32,20 @@ node::Sizes sizes_of(const HostSettings& settings) {
   return sizes;
 }
 
-node::HostFigures figures(port::Devices& devices) {
+/// Which devices each worker's processes use.
+std::map<WorkerId, std::set<DeviceId>> uses(port::Devices& devices, const runtime::WorkerLauncher& launcher) {
+  std::map<int, WorkerId> workers;
+  std::set<int> all;
+  for (const auto& [worker, processes] : launcher.processes()) {
+    all.insert(processes.begin(), processes.end());
+    for (const int process : processes) workers.emplace(process, worker);
+  }
+  std::map<WorkerId, std::set<DeviceId>> found;
+  for (const port::DeviceUse& use : devices.uses(all)) found[workers.at(use.process)].insert(use.device);
+  return found;
+}
+
+node::HostFigures figures(port::Devices& devices, const runtime::WorkerLauncher& launcher) {
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   std::uint64_t size = 0;
   std::uint64_t resident = 0;
@@ -41,7 +54,8 @@ node::HostFigures figures(port::Devices& devices) {
           .memory_bytes = machine_memory_bytes(),
           .resident_bytes =
               (resident * page) >> 20 << 20,  // whole MiB, because a report goes out whenever it changes
-          .devices = devices.list()};
+          .devices = devices.list(),
+          .uses = uses(devices, launcher)};
 }
 
 /// Replaces a leading "~/", as a shell does.
@@ -173,10 +187,10 @@ Result<Done> run_host(const HostSettings& settings) {
                                     store->get()});
   spdlog::info("{} replicas on disk", stored->replicas.size());
   deliver(std::move(*stored));
-  deliver(figures(devices));
+  deliver(figures(devices, **launcher));
   deliver(node::HostKernels{(*launcher)->kernels()});
   loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
-  loop.every(1s, [deliver, &devices] { deliver(figures(devices)); });
+  loop.every(1s, [deliver, &devices, &launcher = **launcher] { deliver(figures(devices, launcher)); });
   loop.every(15s, return_free_memory);
   stop_on_signals(
       loop,

@@ -145,6 +145,7 @@ void CellRun::finish_if_complete(const session::Session& session) {
 
 void CellRun::take_back() {
   forwarded_ = fenced_ = false;
+  if (!is_going()) devices_.shrink(order_.gpus);  // what the process used is not the next one's
   if (is_going() || ending.has_commit() || outputs.sent() > 0) return;
   outputs.forget();
   ending.forget();

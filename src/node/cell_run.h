@@ -47,6 +47,8 @@ class CellRun {
   /// Of the session, when the gateway took it.
   [[nodiscard]] std::uint64_t restarts() const { return order_.restarts; }
   [[nodiscard]] const std::set<DeviceId>& devices() const { return devices_.devices(); }
+  /// Its process uses other devices than these.
+  [[nodiscard]] bool needs_new_process() const { return devices_.is_for_new_process(); }
   /// They outlast it where its process does.
   [[nodiscard]] HostDevices::Grant take_devices() { return std::move(devices_); }
   /// The LEAD of this replica is committed.

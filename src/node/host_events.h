@@ -136,6 +136,7 @@ struct WorkerReport {
     std::string metadata;
   };
   std::optional<Reply> reply;
+  std::set<DeviceId> uses = {};  ///< the devices that the worker's process uses now
 };
 /// The worker's namespace is a view of `commit`. `failed` names values that could not be loaded.
 struct WorkerApplied {
@@ -168,6 +169,9 @@ struct HostFigures {
   std::uint64_t memory_bytes = 0;
   std::uint64_t resident_bytes = 0;
   std::vector<cluster::Device> devices;
+  /// Which devices each worker's process uses now, and those that it has started; nothing for a worker that
+  /// uses none.
+  std::map<WorkerId, std::set<DeviceId>> uses = {};
 };
 
 /// Which kernels this host can run: at its start, and whenever more is known of one.

@@ -92,6 +92,27 @@ void HostMachine::handle(Event& event) {
   if (found == nullptr) return;  // of an earlier worker
   tell(*found, event);
   found->settle();
+  make_way();
+}
+
+void HostMachine::handle(HostFigures& event) {
+  context_.devices().set(event.devices);
+  for (auto& [session, replica] : replicas_)
+    if (const auto worker = replica->worker())
+      context_.devices().on_uses(*worker, session, std::exchange(event.uses[*worker], {}));
+  reports_.set_figures(event);
+  make_way();
+}
+
+/// Processes that use what a cell of another session has been granted. Each ends now, or is looked at in each
+/// tick until it has.
+void HostMachine::make_way() {
+  for (const SessionId& session : context_.devices().in_the_way()) {
+    Replica* const found = stirred(session);
+    if (found == nullptr) continue;  // its process is ending
+    found->cells().make_way();
+    found->settle();
+  }
 }
 
 void HostMachine::handle(Recovered& event) {
@@ -225,7 +246,8 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [&](Execute& m) {
             if (Replica* found = stirred(m.session)) {
               found->cells().execute(m);
-              return found->settle();
+              found->settle();
+              return make_way();
             }
             context_.send(
                 from, ExecutionDeclined{m.session, m.execution, "this host has no replica of the session"});

@@ -42,10 +42,7 @@ class HostMachine {
   void handle(const ChunkLanded& event);
   void handle(const ChunkRead& event);
   void handle(const ChunkFetched& event);
-  void handle(const HostFigures& event) {
-    context_.devices().set(event.devices);
-    reports_.set_figures(event);
-  }
+  void handle(HostFigures& event);
   void handle(HostKernels& event) { reports_.set_kernels(std::move(event.kernels)); }
   void handle(ReplicaLoaded& event);
   /// What the worker of some replica says.
@@ -74,6 +71,7 @@ class HostMachine {
   /// The replica of the session, to which something is about to happen; nullptr where there is none.
   Replica* stirred(const SessionId& session);
   Replica* stirred_of(WorkerId worker);
+  void make_way();
 
   HostContext context_;
   HostSpeeds speeds_;

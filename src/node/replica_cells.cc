@@ -11,6 +11,7 @@ namespace banyan::node {
 namespace {
 
 constexpr Duration kPreparedFor = 5s;
+constexpr Duration kMakesWayWithin = 10s;  // a process under a cell, when another cell has its devices
 
 std::string msg_id_of(std::string_view header) {
   const auto parsed = jupyter::parse_header(header);
@@ -55,6 +56,20 @@ std::string told_ended(const std::vector<std::string>& works) {
          "suspended; run the cell again that began it if it is still needed\n";
 }
 
+std::string names_of(const std::set<DeviceId>& devices) {
+  std::string all;
+  for (const DeviceId& device : devices) all += (all.empty() ? "" : ", ") + device.value;
+  return all;
+}
+
+/// The session's process uses devices that a cell of another session has.
+std::string told_in_the_way(const std::string& devices) {
+  return "banyan: this session's process uses a GPU that another session's cell has now (" + devices +
+         "): it is ended in " + std::to_string(kMakesWayWithin / 1s) +
+         " s, and this cell with it, unless the cell has ended by then. A cell that uses GPUs asks for them, "
+         "as with %%gpus 1\n";
+}
+
 /// What the session's cells made is in memory until it is on the disk, and there is to be no more of that for
 /// now. Sessions without such values are not held back.
 bool waits_for_room(const ReplicaCells::Parts& parts, CellRun& cell) {
@@ -95,7 +110,10 @@ void ReplicaCells::execute(const Execute& request) {
         session::Propose{.execution = request.execution, .replica = core_.id, .bid = session::Bid::kYield});
   };
   if (elects && !may) return yield();
-  auto devices = core_.host.devices().bind(request.gpus, request.devices);
+  auto devices = core_.host.devices().bind({.session = core_.session_id,
+                                            .gpus = request.gpus,
+                                            .preferred = request.devices,
+                                            .worker = worker_.id()});
   if (elects && !devices) return yield();
   if (!devices) {
     const bool busy = devices.error().kind == ErrorKind::kUnavailable;
@@ -106,6 +124,7 @@ void ReplicaCells::execute(const Execute& request) {
       CellRun::Parts{core_.host, core_.log, parts_.chunks, parts_.sync, parts_.pending, parts_.lease},
       request, std::move(*devices));
   cell_->bid();
+  if (cell_->needs_new_process()) replace_worker();
   if (!request.aborts) tend_worker();
   forward();
 }
@@ -164,6 +183,7 @@ bool ReplicaCells::speaks_for_session(const std::string& parent) const {
 
 void ReplicaCells::on_report(WorkerReport event) {
   core_.host.emit(SetLease{event.worker, std::nullopt});
+  core_.host.devices().on_uses(event.worker, core_.session_id, std::exchange(event.uses, {}));
   if (!cell_ || cell_->execution() != event.execution || !cell_->is_going()) return worker_.diverge();
   worker_.view().on_ran(CommitId{core_.session->last().value + 1});
   cell_->on_report(std::move(event), *core_.session);
@@ -327,7 +347,8 @@ bool ReplicaCells::awaits_reads() {
 }
 
 void ReplicaCells::go_if_allowed() {
-  if (!cell_ || !cell_->may_go() || waits_for_room(parts_, *cell_)) return;
+  if (!cell_ || !cell_->may_go() || !core_.host.devices().are_clear(cell_->devices(), *worker_.id())) return;
+  if (waits_for_room(parts_, *cell_)) return;
   const auto& works = core_.session->work();
   if (const auto missing = worker_.view().take_missing(); !missing.empty())
     cell_->outputs.say(told_missing(missing, *core_.session));
@@ -355,6 +376,7 @@ void ReplicaCells::tick() {
       end_by_death(worker_.last_death());
     }
   }
+  make_way();
   worker_.tick();
   tend_worker();
 }
@@ -445,6 +467,29 @@ void ReplicaCells::end_worker() {
 void ReplicaCells::replace_worker() {
   end_worker();
   launch_worker();
+}
+
+/// A cell that runs is told first, and has some time to end: what uses the device may be a thread of an
+/// earlier cell.
+void ReplicaCells::make_way() {
+  if (!worker_.exists() || !core_.host.devices().is_in_the_way(*worker_.id()))
+    return in_the_way_since_.reset();
+  const std::string used = names_of(core_.host.devices().used_by(worker_.id()));
+  if (!cell_ || !cell_->is_going()) {
+    core_.host.log(Log::Level::kInfo, "session " + core_.session_id.value +
+                                          ": its process is ended, because " +
+                                          "another session's cell has a GPU that it uses (" + used + ")");
+    return replace_worker();
+  }
+  const Time now = core_.host.now().mono;
+  if (!in_the_way_since_) {
+    in_the_way_since_ = now;
+    cell_->outputs.say(told_in_the_way(used));
+  } else if (now - *in_the_way_since_ >= kMakesWayWithin) {
+    worker_.set_last_death("it used a GPU (" + used + ") that another session's cell has");
+    end_worker();
+    end_by_death(worker_.last_death());
+  }
 }
 
 }  // namespace banyan::node

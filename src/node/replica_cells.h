@@ -93,6 +93,8 @@ class ReplicaCells {
   void launch_worker();
   void end_worker();
   void replace_worker();
+  /// Ends its process where that uses what a cell of another session has been granted.
+  void make_way();
 
  private:
   [[nodiscard]] bool refuse_outdated(const ExecutionId& execution, std::uint64_t restarts) const;
@@ -110,6 +112,7 @@ class ReplicaCells {
   std::optional<CellRun> cell_;
   std::optional<Execute> waiting_;  ///< the next cell, while one runs
   std::optional<Time> preparing_until_;
+  std::optional<Time> in_the_way_since_;  ///< a cell runs in a process that is to make way
 };
 
 }  // namespace banyan::node

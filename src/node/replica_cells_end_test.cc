@@ -243,9 +243,9 @@ TEST_F(CellsEnd, ItsDevicesStayBoundUntilAProcessThatUsesThemIsGone) {
   taken_over();
   EXPECT_EQ(cells_.cell(), nullptr);
   EXPECT_EQ(stops(Stop::kKill), 1U);
-  EXPECT_FALSE(host_.devices().bind(1, {}).has_value());
+  EXPECT_FALSE(host_.devices().bind({.session = {"another"}, .gpus = 1}).has_value());
   host_.devices().on_exited(worker);
-  EXPECT_TRUE(host_.devices().bind(1, {}).has_value());
+  EXPECT_TRUE(host_.devices().bind({.session = {"another"}, .gpus = 1}).has_value());
 }
 
 // ---- by the log

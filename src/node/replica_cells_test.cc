@@ -239,7 +239,7 @@ TEST_F(CellsOfReplica, AHostWithoutTheDevicesDeclines) {
   EXPECT_FALSE(declined[0].busy) << "it has none";
   EXPECT_TRUE(cells_.none());
   host_.devices().set({{.id = {"0"}}});
-  const auto other = host_.devices().bind(1, {});
+  const auto other = host_.devices().bind({.session = {"another"}, .gpus = 1});
   cells_.execute(large);
   declined = told<ExecutionDeclined>();
   ASSERT_EQ(declined.size(), 1U);
@@ -254,11 +254,11 @@ TEST_F(CellsOfReplica, ACellHasItsDevicesUntilItEnds) {
   cells_.execute(large);
   ASSERT_NE(cells_.cell(), nullptr);
   EXPECT_THAT(cells_.cell()->devices(), ElementsAre(DeviceId{"0"}));
-  EXPECT_FALSE(host_.devices().bind(1, {}).has_value());
+  EXPECT_FALSE(host_.devices().bind({.session = {"another"}, .gpus = 1}).has_value());
   starts("c");
   (void)host_.take_to_report();
   ends("c");
-  EXPECT_TRUE(host_.devices().bind(1, {}).has_value());
+  EXPECT_TRUE(host_.devices().bind({.session = {"another"}, .gpus = 1}).has_value());
   EXPECT_THAT(host_.take_to_report(), SizeIs(1)) << "another cell may wait for them";
 }
 

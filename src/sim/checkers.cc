@@ -49,37 +49,45 @@ void Checkers::user_code_starts(const SessionId& session, const ExecutionId& exe
   running_[session] = {worker, execution};
   const auto asked = asked_.find(execution);
   const std::uint64_t gpus = asked == asked_.end() ? gpus_ : asked->second;
-  if (devices.size() != gpus)
+  const auto is_new = [&](const DeviceId& device) {
+    const auto used = used_.find({host, device});
+    return used == used_.end() || used->second.first != worker;
+  };
+  const bool has_others = devices.size() > gpus && std::ranges::any_of(devices, is_new);
+  if (devices.size() < gpus || has_others)
     violation("devices: " + execution.value + " starts on " + host.value + " with " +
               std::to_string(devices.size()) + " devices and not with " + std::to_string(gpus));
   for (const DeviceId& device : devices) {
     const auto [other, free] = used_.try_emplace({host, device}, worker, execution);
-    if (!free)
+    if (!free && other->second.first != worker)
       violation("devices: " + execution.value + " starts on " + device.value + " of " + host.value +
                 ", which " + other->second.second.value + " still uses");
     other->second = {worker, execution};
   }
 }
 
-void Checkers::devices_are_free(const WorkerSerial& worker) {
-  std::erase_if(used_, [&](const auto& item) { return item.second.first == worker; });
+void Checkers::devices_are_free(const WorkerSerial& worker, const std::set<DeviceId>& but) {
+  std::erase_if(used_, [&](const auto& item) {
+    return item.second.first == worker && !but.contains(item.first.second);
+  });
 }
 
+/// A library mostly goes on with a device until its process ends.
 void Checkers::user_code_ends(const SessionId& session, const ExecutionId& execution, WorkerSerial worker,
                               UserCodeEnd end) {
   end.after = values_.note_namespace(end.after);
   if (const auto run = runs_.find(execution); run != runs_.end() && run->second.worker == worker)
-    run->second.end = std::move(end);
+    run->second.end = end;
   if (const auto now = running_.find(session); now != running_.end() && now->second.first == worker)
     running_.erase(now);
-  devices_are_free(worker);
+  devices_are_free(worker, end.uses);
 }
 
 void Checkers::worker_died(const SessionId& session, WorkerSerial worker) {
   if (const auto now = running_.find(session); now != running_.end() && now->second.first == worker)
     running_.erase(now);
   idle_[session].erase(worker);
-  devices_are_free(worker);
+  devices_are_free(worker, {});
 }
 
 void Checkers::host_crashed(const HostId& host) {

@@ -67,7 +67,7 @@ class Checkers final : public WorkerWitness, public ClientWitness {
     HostId host;
     std::string digest;
   };
-  void devices_are_free(const WorkerSerial& worker);
+  void devices_are_free(const WorkerSerial& worker, const std::set<DeviceId>& but);
   void judge_cell(const CellRecord& cell);
   void judge_outcome(const CellRecord& cell, const Run* run, const CommittedCell* committed);
   void judge_outputs(const CellRecord& cell, const Run* run, const CommittedCell* committed);

@@ -17,6 +17,8 @@ class Devices final : public port::Devices {
     for (std::uint64_t i = 0; i < count; ++i) all_.push_back({.id = {"gpu" + std::to_string(i)}});
   }
   std::vector<cluster::Device> list() override { return all_; }
+  /// Model workers say themselves what they use (sim::Worker).
+  std::vector<port::DeviceUse> uses(const std::set<int>& /*processes*/) override { return {}; }
 
   /// One of them, chosen at random, is faulty from now on.
   void break_one(Rng& rng) {

@@ -70,6 +70,14 @@ bool Launcher::runs_cell() const {
   return std::ranges::any_of(workers_, [](const auto& item) { return item.second->runs_cell(); });
 }
 
+std::map<WorkerId, std::set<DeviceId>> Launcher::uses() const {
+  std::map<WorkerId, std::set<DeviceId>> all;
+  for (const auto& [id, worker] : workers_)
+    if (auto devices = worker->uses(); !worker->dead() && !devices.empty())
+      all.emplace(id, std::move(devices));
+  return all;
+}
+
 void Launcher::kill_one(Rng& rng) {
   if (workers_.empty()) return;
   auto chosen = workers_.begin();

@@ -6,11 +6,12 @@
 namespace banyan::sim {
 
 namespace {
-constexpr std::array<std::pair<Plant, std::string_view>, 24> kNames{
+constexpr std::array<std::pair<Plant, std::string_view>, 25> kNames{
     {{Plant::kNone, "none"},
      {Plant::kDiskAcksEarly, "disk-acks-early"},
      {Plant::kStoreAcksEarly, "store-acks-early"},
      {Plant::kDeviceShared, "device-shared"},
+     {Plant::kDeviceUseUntold, "device-use-untold"},
      {Plant::kFenceIgnored, "fence-ignored"},
      {Plant::kRefusalIgnored, "refusal-ignored"},
      {Plant::kLeaseIgnored, "lease-ignored"},

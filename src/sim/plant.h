@@ -13,6 +13,7 @@ enum class Plant : std::uint8_t {
   kDiskAcksEarly,      ///< hosts' disks acknowledge before the write is durable
   kStoreAcksEarly,     ///< the gateway's control store acknowledges before the write is durable
   kDeviceShared,       ///< workers use the first device of their host whichever they were given
+  kDeviceUseUntold,    ///< workers do not tell that they go on using their devices when a cell has ended
   kFenceIgnored,       ///< workers run user code without waiting for the fence's answer
   kRefusalIgnored,     ///< workers wait for the answer and run refused cells too
   kLeaseIgnored,       ///< workers run on past their lease

@@ -94,8 +94,9 @@ void HostServer::start() {
 }
 
 void HostServer::tell_figures() {
-  process_.enter(process_.life(),
-                 [this] { deliver(node::HostFigures{8, 16ULL << 30, 50 << 20, devices_.list()}); });
+  process_.enter(process_.life(), [this] {
+    deliver(node::HostFigures{8, 16ULL << 30, 50 << 20, devices_.list(), life_->launcher.uses()});
+  });
 }
 
 void HostServer::crash() {

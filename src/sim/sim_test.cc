@@ -195,6 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
     Plants, PlantedBug,
     testing::Values(
         Planted{Plant::kDiskAcksEarly, "P1: "}, Planted{Plant::kDeviceShared, "still uses"},
+        Planted{Plant::kDeviceUseUntold, "still uses"},
         Planted{Plant::kLeaseIgnored, "still runs elsewhere", 1000},
         Planted{Plant::kClockRunsFast, "still runs elsewhere", 1000},
         Planted{Plant::kFenceIgnored, "before its LEAD is on a majority's disks"},

@@ -18,6 +18,7 @@ using WorkerSerial = std::uint64_t;
 struct UserCodeEnd {
   std::string after;                 ///< Namespace::text()
   std::vector<std::string> outputs;  ///< the msg_ids of all iopub messages except statuses, in order
+  std::set<DeviceId> uses = {};      ///< the devices that the process goes on using
 };
 
 /// Is told of user code at the moment in which it starts and ends.

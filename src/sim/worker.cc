@@ -355,8 +355,9 @@ void Worker::end_user_code(const std::string& error) {
     return "w" + std::to_string(serial_) + " " + cell_->execution.value + " " + error + " now " +
            variables_.text();
   });
+  if (rng_.chance(0.5)) uses_.insert(cell_->devices.begin(), cell_->devices.end());
   home_.witness.user_code_ends(request_.session, cell_->execution, serial_,
-                               {variables_.text(), cell_->outputs});
+                               {variables_.text(), cell_->outputs, uses_});
   // Where values may be missing, what the cell did to the others counts.
   const bool some_may_lack = request_.spec.durability == session::Durability::kAsync;
   const std::string before =
@@ -364,7 +365,7 @@ void Worker::end_user_code(const std::string& error) {
   cell_->reply = reply_of(
       (error.empty() ? std::string(R"("status":"ok")") : R"("status":"error",)" + error_content(error)) +
       R"(,"after":")" + variables_.digest() + R"(")" + before);
-  node::WorkerReport report{request_.worker, cell_->execution, count_, std::move(delta), {}};
+  node::WorkerReport report{request_.worker, cell_->execution, count_, std::move(delta), {}, uses()};
   if (rng_.chance(0.8)) {  // in the other cases it is as if the reply could not be packed
     report.reply = {cell_->reply, "{}"};
     iopub("status", R"({"execution_state":"idle"})", false);
@@ -386,6 +387,10 @@ void Worker::reply() {
   cell_.reset();
   phase_ = Phase::kIdle;
   go_on();
+}
+
+std::set<DeviceId> Worker::uses() const {
+  return home_.plant == Plant::kDeviceUseUntold ? std::set<DeviceId>() : uses_;
 }
 
 void Worker::die(const std::string& reason) {

@@ -56,6 +56,8 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void die(const std::string& reason);
   [[nodiscard]] bool dead() const { return phase_ == Phase::kDead; }
   [[nodiscard]] bool runs_cell() const { return phase_ == Phase::kRunning; }
+  /// The devices that it tells that it uses.
+  [[nodiscard]] std::set<DeviceId> uses() const;
 
  private:
   enum class Phase : std::uint8_t { kBooting, kIdle, kPreparing, kFenced, kRunning, kReplying, kDead };
@@ -102,6 +104,7 @@ class Worker : public std::enable_shared_from_this<Worker> {
   Tell tell_;
   Phase phase_ = Phase::kBooting;
   Namespace variables_;
+  std::set<DeviceId> uses_;  ///< devices that some library has begun to use
   std::uint64_t count_ = 0;
   std::uint64_t messages_ = 0;
   std::deque<jupyter::Message> requests_;
@@ -138,6 +141,8 @@ class Launcher final : public port::Launcher {
   /// Kills one of the workers from outside, chosen at random.
   void kill_one(Rng& rng);
   [[nodiscard]] bool runs_cell() const;
+  /// node::HostFigures::uses.
+  [[nodiscard]] std::map<WorkerId, std::set<DeviceId>> uses() const;
 
  private:
   void with(WorkerId id, const std::function<void(Worker&)>& action);

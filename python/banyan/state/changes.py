@@ -42,7 +42,7 @@ class Changes:
     reads_all: whether it may have used any variable.
     effects: what it did outside of the process, in words for the user.
     begun: work in the background that goes on.
-    gpus: how many GPUs the cell had in use.
+    gpus: the GPUs that the cell had in use.
     spool: where the long pickles among `changed` are, if there are any.
     """
 
@@ -54,7 +54,7 @@ class Changes:
     reads_all: bool = False
     effects: list[str] = field(default_factory=list)
     begun: list[str] = field(default_factory=list)
-    gpus: int = 0
+    gpus: list[str] = field(default_factory=list)
     spool: _native.Spool | None = None
 
 

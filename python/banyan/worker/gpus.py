@@ -1,4 +1,4 @@
-"""Which GPUs this process may use, and how many it uses, with whichever library: those whose device file it has open.
+"""Which GPUs this process may use, and which ones it uses, with whichever library: those whose device file it has open.
 
 The host agent lists the files in BANYAN_GPUS. A library opens one when it makes its context, and mostly keeps it open
 until the process ends: every cell from then on counts as one that needs the GPU.
@@ -56,15 +56,16 @@ def _uuids(folder: str = "/proc/driver/nvidia/gpus") -> dict[str, str]:
     return found
 
 
-def in_use(files: frozenset[str] | None = None) -> int:
-    """The number of GPUs in use. If that cannot be found out, all are counted."""
+def in_use(files: frozenset[str] | None = None) -> list[str]:
+    """The GPUs in use, by the names of their device files. If that cannot be found out, all of them."""
     files = _files() if files is None else files
     if not files:
-        return 0
+        return []
     try:
-        return len(files & _open_files())
+        used = files & _open_files()
     except OSError:  # The process may have no descriptor left for reading the folder.
-        return len(files)
+        used = files
+    return sorted(map(os.path.basename, used))
 
 
 def _open_files() -> set[str]:

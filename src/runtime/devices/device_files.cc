@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +24,8 @@ std::optional<std::uint32_t> number_of(std::string_view name) {
   if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) return std::nullopt;
   return number;
 }
+
+DeviceId id_of(const std::string& file) { return {std::filesystem::path(file).filename()}; }
 
 }  // namespace
 
@@ -41,11 +45,28 @@ std::vector<std::string> gpu_files(const std::string& folder) {
 std::vector<cluster::Device> DeviceFiles::list() {
   std::vector<cluster::Device> devices;
   for (const std::string& file : files_) {
-    const std::filesystem::path path(file);
     std::error_code error;
-    devices.push_back({.id = {path.filename()}, .healthy = std::filesystem::exists(path, error)});
+    devices.push_back({.id = id_of(file), .healthy = std::filesystem::exists(file, error)});
   }
   return devices;
+}
+
+std::vector<port::DeviceUse> DeviceFiles::uses(const std::set<int>& processes) {
+  std::map<std::string, DeviceId> devices;
+  std::error_code error;
+  for (const std::string& file : files_)
+    devices.emplace(std::filesystem::weakly_canonical(file, error), id_of(file));
+  std::set<port::DeviceUse> found;
+  for (const int process : processes) {
+    const auto folder = "/proc/" + std::to_string(process) + "/fd";
+    for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+         it.increment(error)) {
+      std::error_code closed;  // one that the process has just closed
+      const auto device = devices.find(std::filesystem::read_symlink(it->path(), closed));
+      if (device != devices.end()) found.insert({device->second, process});
+    }
+  }
+  return {found.begin(), found.end()};
 }
 
 }  // namespace banyan::runtime

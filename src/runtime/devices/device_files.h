@@ -14,11 +14,12 @@ namespace banyan::runtime {
 std::vector<std::string> gpu_files(const std::string& folder = "/dev");
 
 /// One device for each of these files, named as the file is ("nvidia0"). A device whose file is gone counts
-/// as faulty. Model and memory are not known.
+/// as faulty. Model and memory are not known. A process uses a device while it has the file open.
 class DeviceFiles final : public port::Devices {
  public:
   explicit DeviceFiles(std::vector<std::string> files) : files_(std::move(files)) {}
   std::vector<cluster::Device> list() override;
+  std::vector<port::DeviceUse> uses(const std::set<int>& processes) override;
 
  private:
   std::vector<std::string> files_;

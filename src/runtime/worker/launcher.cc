@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "runtime/worker/kernel_python.h"
+#include "runtime/worker/process_tree.h"
 #include "runtime/worker/sandbox.h"
 
 namespace banyan::runtime {
@@ -127,6 +128,18 @@ class WorkerLauncher::Impl {
     std::vector<node::KernelReport> reports;
     for (const auto& kernel : kernels_) reports.push_back(kernel->report());
     return reports;
+  }
+
+  [[nodiscard]] std::map<WorkerId, std::set<int>> processes() const {
+    std::map<WorkerId, int> own;
+    std::set<int> roots;
+    for (const auto& [id, running] : workers_)
+      if (const int pid = running.worker->pid(); pid > 0) roots.insert(own[id] = pid);
+    if (roots.empty()) return {};
+    const std::map<int, std::set<int>> started = with_descendants(roots);
+    std::map<WorkerId, std::set<int>> all;
+    for (const auto& [id, pid] : own) all[id] = started.at(pid);
+    return all;
   }
 
   [[nodiscard]] int zygote_pid() const { return kernels_.front()->pid(); }
@@ -290,6 +303,8 @@ void WorkerLauncher::set_lease(WorkerId id, std::optional<Time> deadline) {
 }
 
 std::vector<node::KernelReport> WorkerLauncher::kernels() const { return impl_->kernels(); }
+
+std::map<WorkerId, std::set<int>> WorkerLauncher::processes() const { return impl_->processes(); }
 
 int WorkerLauncher::zygote_pid() const { return impl_->zygote_pid(); }
 

@@ -3,7 +3,9 @@
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "port/launcher.h"
 #include "runtime/worker/config.h"
@@ -39,6 +41,8 @@ class WorkerLauncher final : public port::Launcher {
 
   /// Which kernels this host can run, as far as it is known. A HostKernels event tells of each change.
   [[nodiscard]] std::vector<node::KernelReport> kernels() const;
+  /// The processes of each worker: its own, and those that it has started.
+  [[nodiscard]] std::map<WorkerId, std::set<int>> processes() const;
   /// The process id of the first kernel's zygote; 0 when there is none at the moment.
   [[nodiscard]] int zygote_pid() const;
 

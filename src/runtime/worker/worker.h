@@ -61,6 +61,8 @@ class Worker {
   void set_lease(std::optional<Time> deadline);
 
   [[nodiscard]] const Zygote& zygote() const { return *zygote_; }
+  /// 0 before it has been forked.
+  [[nodiscard]] int pid() const { return pid_; }
   /// The zygote has forked the process, or has seen it end.
   void spawned(int pid);
   void exited(ExitStatus status);

@@ -131,6 +131,14 @@ std::map<std::string, std::int64_t> serialised(const json& body) {
   return found;
 }
 
+/// The devices that the process uses; an older worker does not say it.
+std::set<DeviceId> uses(const json& body) {
+  std::set<DeviceId> devices;
+  if (const auto said = body.find("devices"); said != body.end())
+    for (std::string& name : names(*said)) devices.insert({std::move(name)});
+  return devices;
+}
+
 session::Delta delta(const Frame& frame) {
   session::Delta result;
   for (const json& each : list(field(frame.body, "changed")))
@@ -192,8 +200,12 @@ WorkerSays parse_worker(WorkerId worker, const Frame& frame) {
   if (type == "hello") return Hello{text(field(body, "python"))};
   if (type == "fence") return node::WorkerFenced{worker, ExecutionId{text(field(body, "execution"))}};
   if (type == "report")
-    return node::WorkerReport{worker, ExecutionId{text(field(body, "execution"))},
-                              count(field(body, "count")), delta(frame), reply(frame)};
+    return node::WorkerReport{worker,
+                              ExecutionId{text(field(body, "execution"))},
+                              count(field(body, "count")),
+                              delta(frame),
+                              reply(frame),
+                              uses(body)};
   if (type == "applied")
     return node::WorkerApplied{worker, CommitId{count(field(body, "commit"))}, failed_names(body),
                                names(field(body, "lacking")), times(body, "took", "name")};
