@@ -45,7 +45,8 @@ function(banyan_unity target)
   endif()
 endfunction()
 
-# banyan_module(NAME DIR [DEPS ...]): a static library from DIR/*.cc, and NAME_test from DIR/*_test.cc.
+# banyan_module(NAME DIR [DEPS ...]): a static library from DIR/*.cc, and NAME_test from DIR/*_test.cc. Neither has
+# DIR/test_*.cc, of which tests make programs or libraries of their own.
 function(banyan_module name dir)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
@@ -54,6 +55,7 @@ function(banyan_module name dir)
   if(tests)
     list(REMOVE_ITEM sources ${tests})
   endif()
+  list(FILTER sources EXCLUDE REGEX "/test_[^/]*$")
   list(FILTER headers EXCLUDE REGEX "/test_[^/]*$")
   if(sources)
     add_library(${name} STATIC ${sources})

@@ -15,6 +15,7 @@
 #include "runtime/data_store/data_store_at.h"
 #include "runtime/data_store/store_chunks.h"
 #include "runtime/data_store/store_url.h"
+#include "runtime/devices/devices_of_host.h"
 #include "runtime/net/websocket_network.h"
 #include "runtime/storage/rocks_disk.h"
 #include "runtime/worker/launcher.h"
@@ -148,12 +149,12 @@ Result<Done> run_host(const HostSettings& settings) {
   const std::string url = settings.store.empty() && inherited != nullptr ? inherited : settings.store;
   auto store = store_chunks(loop, url);
   if (!store) return tl::unexpected(store.error());
-  runtime::DeviceFiles devices(settings.gpus);
+  const auto devices = runtime::open_devices(settings.gpus, write_log);
   node::HostNode node({.id = settings.id,
                        .sizes = sizes_of(settings),
                        .plan = *plan,
                        .store = runtime::place_of(url),
-                       .devices = devices.list()},
+                       .devices = devices->list()},
                       life.incarnation, life.seed);
   std::unique_ptr<port::HostDriver> driver;
   const auto deliver = [&driver](node::HostEvent event) {
@@ -187,10 +188,10 @@ Result<Done> run_host(const HostSettings& settings) {
                                     store->get()});
   spdlog::info("{} replicas on disk", stored->replicas.size());
   deliver(std::move(*stored));
-  deliver(figures(devices, **launcher));
+  deliver(figures(*devices, **launcher));
   deliver(node::HostKernels{(*launcher)->kernels()});
   loop.every(node::Timing{}.tick, [deliver] { deliver(node::Tick{}); });
-  loop.every(1s, [deliver, &devices, &launcher = **launcher] { deliver(figures(devices, launcher)); });
+  loop.every(1s, [deliver, &devices, &launcher = **launcher] { deliver(figures(*devices, launcher)); });
   loop.every(15s, return_free_memory);
   stop_on_signals(
       loop,

@@ -12,29 +12,24 @@
 
 namespace banyan::runtime {
 
-namespace {
-
-/// The number in a device file's name: 3 in "nvidia3", nothing in "nvidiactl".
-std::optional<std::uint32_t> number_of(std::string_view name) {
+std::optional<std::uint32_t> gpu_number(const std::string& file) {
   constexpr std::string_view kPrefix = "nvidia";
+  const std::string name = std::filesystem::path(file).filename();
   if (!name.starts_with(kPrefix)) return std::nullopt;
-  name.remove_prefix(kPrefix.size());
+  const char* const end = name.data() + name.size();
   std::uint32_t number = 0;
-  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) return std::nullopt;
+  const auto parsed = std::from_chars(name.data() + kPrefix.size(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
   return number;
 }
 
-DeviceId id_of(const std::string& file) { return {std::filesystem::path(file).filename()}; }
-
-}  // namespace
+DeviceId gpu_id(const std::string& file) { return {std::filesystem::path(file).filename()}; }
 
 std::vector<std::string> gpu_files(const std::string& folder) {
   std::vector<std::pair<std::uint32_t, std::string>> found;
   std::error_code error;
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (const auto number = number_of(it->path().filename().native()))
-      found.emplace_back(*number, it->path().native());
+    if (const auto number = gpu_number(it->path().native())) found.emplace_back(*number, it->path().native());
   }
   std::ranges::sort(found);
   std::vector<std::string> files;
@@ -46,7 +41,7 @@ std::vector<cluster::Device> DeviceFiles::list() {
   std::vector<cluster::Device> devices;
   for (const std::string& file : files_) {
     std::error_code error;
-    devices.push_back({.id = id_of(file), .healthy = std::filesystem::exists(file, error)});
+    devices.push_back({.id = gpu_id(file), .healthy = std::filesystem::exists(file, error)});
   }
   return devices;
 }
@@ -55,7 +50,7 @@ std::vector<port::DeviceUse> DeviceFiles::uses(const std::set<int>& processes) {
   std::map<std::string, DeviceId> devices;
   std::error_code error;
   for (const std::string& file : files_)
-    devices.emplace(std::filesystem::weakly_canonical(file, error), id_of(file));
+    devices.emplace(std::filesystem::weakly_canonical(file, error), gpu_id(file));
   std::set<port::DeviceUse> found;
   for (const int process : processes) {
     const auto folder = "/proc/" + std::to_string(process) + "/fd";
