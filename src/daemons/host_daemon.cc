@@ -42,6 +42,7 @@ std::map<WorkerId, std::set<DeviceId>> uses(port::Devices& devices, const runtim
     for (const int process : processes) workers.emplace(process, worker);
   }
   std::map<WorkerId, std::set<DeviceId>> found;
+  if (all.empty()) return found;
   for (const port::DeviceUse& use : devices.uses(all)) found[workers.at(use.process)].insert(use.device);
   return found;
 }
@@ -51,12 +52,14 @@ node::HostFigures figures(port::Devices& devices, const runtime::WorkerLauncher&
   std::uint64_t size = 0;
   std::uint64_t resident = 0;
   std::ifstream("/proc/self/statm") >> size >> resident;
+  std::vector<cluster::Device> listed = devices.list();
+  const bool some = !listed.empty();  // else nobody need look at all processes
   return {.cpus = std::thread::hardware_concurrency(),
           .memory_bytes = machine_memory_bytes(),
           .resident_bytes =
               (resident * page) >> 20 << 20,  // whole MiB, because a report goes out whenever it changes
-          .devices = devices.list(),
-          .uses = uses(devices, launcher)};
+          .devices = std::move(listed),
+          .uses = some ? uses(devices, launcher) : std::map<WorkerId, std::set<DeviceId>>()};
 }
 
 /// Replaces a leading "~/", as a shell does.

@@ -82,6 +82,13 @@ bool waits_for_room(const ReplicaCells::Parts& parts, CellRun& cell) {
   return true;
 }
 
+/// Whether the worker is still to say which of the values that are made when something reads them the cell
+/// may read.
+bool awaits_reads(CellRun& cell, const WorkerLife& worker) {
+  if (!cell.reads.is_asking()) cell.ask_reads(*worker.id(), cell.reads.ask(worker.view().unread()));
+  return cell.reads.is_asking();
+}
+
 }  // namespace
 
 void ReplicaCells::execute(const Execute& request) {
@@ -335,15 +342,8 @@ void ReplicaCells::forward() {
   if (!worker_.is_ready()) return;
   // What a worker says of a cell that it was refused is not heard, so that the cell would never end there.
   if (worker_.refuses(cell_->execution())) return replace_worker();
-  if (!is_worker_at_head() || awaits_reads()) return;
+  if (!is_worker_at_head() || awaits_reads(*cell_, worker_)) return;
   cell_->forward(*worker_.id());
-}
-
-/// Whether the worker is still to say which of the values that are made when something reads them the cell
-/// may read.
-bool ReplicaCells::awaits_reads() {
-  if (!cell_->reads.is_asking()) cell_->ask_reads(*worker_.id(), cell_->reads.ask(worker_.view().unread()));
-  return cell_->reads.is_asking();
 }
 
 void ReplicaCells::go_if_allowed() {

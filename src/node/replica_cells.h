@@ -98,7 +98,6 @@ class ReplicaCells {
 
  private:
   [[nodiscard]] bool refuse_outdated(const ExecutionId& execution, std::uint64_t restarts) const;
-  [[nodiscard]] bool awaits_reads();
   [[nodiscard]] bool speaks_for_session(const std::string& parent) const;
   void go_if_allowed();
   void end_by_death(const std::string& reason);
