@@ -23,9 +23,11 @@ std::string Outage::reason() const {
   const std::size_t voters = record_.committed.size();
   const std::size_t up = members_.voters().up();
   if (members_.voters().beyond_repair())
-    return "Too many of the session's replicas have lost their data (" +
+    return "Too many of the session's replicas are lost, with their data or with hosts that were removed (" +
            std::to_string(members_.voters().lost()) + " of " + std::to_string(voters) +
-           "); it cannot go on. Shut the kernel down and start a new one.";
+           "); it cannot go on. Add those hosts again if they still have their data, or shut the kernel down "
+           "and start a new "
+           "one.";
   std::string down;
   for (const auto& [replica, host] : record_.committed) {
     if (!gateway_.usable(host)) down += (down.empty() ? "" : ", ") + host.value;

@@ -10,13 +10,18 @@ void Voters::on_settled() {
 
 bool Voters::beyond_repair() const {
   const std::size_t voters = record_.committed.size();
-  const auto lost = static_cast<std::size_t>(
-      std::ranges::count_if(record_.committed, [&](const auto& member) { return is_lost(member.first); }));
-  return voters - lost < voters / 2 + 1;
+  return voters - lost() < voters / 2 + 1;
 }
 
 bool Voters::can_run(ReplicaId replica, const HostId& host) const {
   return gateway_.usable(host) && !is_lost(replica);
+}
+
+std::size_t Voters::lost() const {
+  const auto is_gone = [&](const auto& member) {
+    return is_lost(member.first) || !gateway_.hosts().contains(member.second);
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(record_.committed, is_gone));
 }
 
 std::size_t Voters::up() const {

@@ -24,8 +24,8 @@ class Voters {
 
   /// Its data is gone.
   [[nodiscard]] bool is_lost(ReplicaId replica) const { return lost_.contains(replica); }
-  /// How many have lost their data and are still counted.
-  [[nodiscard]] std::size_t lost() const { return lost_.size(); }
+  /// How many have lost their data, or were on a host that has been removed since, and are still counted.
+  [[nodiscard]] std::size_t lost() const;
   /// Its host is up, and has its log.
   [[nodiscard]] bool can_run(ReplicaId replica, const HostId& host) const;
   /// How many of them are up and have their data.

@@ -38,12 +38,22 @@ TEST_F(VotersTest, AReplicaThatHasLostItsDataCountsAndDoesNothing) {
   EXPECT_TRUE(voters_.beyond_repair()) << "one of three can never agree";
 }
 
+TEST_F(VotersTest, WhoseHostWasRemovedIsLostUntilItIsAddedAgain) {
+  voters_.lose({1});
+  const auto removed = gateway.hosts().extract(h3);
+  EXPECT_EQ(voters_.lost(), 2U);
+  EXPECT_TRUE(voters_.beyond_repair());
+  gateway.hosts().try_emplace(h3);
+  EXPECT_EQ(voters_.lost(), 1U);
+  EXPECT_FALSE(voters_.beyond_repair());
+}
+
 TEST_F(VotersTest, WhoIsNoMemberAnyMoreIsForgotten) {
   voters_.lose({1});
   voters_.lose({2});
   record.members.erase({1});
   voters_.on_settled();
-  EXPECT_EQ(voters_.lost(), 1U);
+  EXPECT_FALSE(voters_.is_lost({1}));
   EXPECT_TRUE(voters_.is_lost({2}));
 }
 

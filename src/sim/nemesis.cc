@@ -348,13 +348,23 @@ void Nemesis::slow_disk(Rng& rng) {
 }
 
 /// Damages one copy of a chunk of which two good copies remain. With fewer nobody could repair it.
+/// Two good copies are left in each session that uses the chunk. Other hosts may have one of an earlier
+/// session, and drop it at any moment.
 void Nemesis::corrupt_chunk(Rng& rng) {
   HostServer& host = any_host(rng);
+  std::vector<std::vector<HostServer*>> groups;
+  for (const node::StoredReplica& replica : host.disk().recovered().replicas)
+    groups.push_back(members(replica.session));
   for (const auto& [digest, bytes] : host.disk().chunks()) {
-    const auto copies = std::count_if(
-        fleet_.hosts.begin(), fleet_.hosts.end(),
-        [&, wanted = digest](const auto& other) { return other->alive() && other->disk().whole(wanted); });
-    if (copies < 3 || !rng.chance(0.5)) continue;
+    std::ptrdiff_t most = 0;
+    const bool enough = std::ranges::all_of(groups, [&, wanted = digest](const auto& group) {
+      const auto has = [&](HostServer* one) { return one->disk().chunks().contains(wanted); };
+      const auto is_good = [&](HostServer* one) { return one->alive() && one->disk().whole(wanted); };
+      const std::ptrdiff_t good = std::ranges::count_if(group, is_good);
+      most = std::max(most, good);
+      return good >= 3 || std::ranges::count_if(group, has) < 2;  // of another session of the host
+    });
+    if (!enough || most < 3 || !rng.chance(0.5)) continue;
     trace_.note(host.id().value, "corrupt", digest.low);
     host.disk().corrupt(Digest(digest));
     return;
