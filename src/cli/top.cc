@@ -160,6 +160,8 @@ void leave(int /*signal*/) {
 
 std::string runs_text(const api::QueuedCell& cell) {
   if (cell.at_limit) return "when another of its user's cells has ended";
+  if (cell.hours_spent_for_ms)
+    return "in about " + age_text(*cell.hours_spent_for_ms / 1000) + ", when its user has GPU hours again";
   if (cell.comes_to) return "when its session has moved to " + *cell.comes_to;
   return cell.expected_ms ? "in about " + age_text(*cell.expected_ms / 1000) : "-";
 }

@@ -218,6 +218,7 @@ std::string written(const toml::table& table) {
 }
 
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kHoursMax = 1'000'000;  // in nanoseconds they fit into a Duration
 
 }  // namespace
 
@@ -244,6 +245,7 @@ Result<GatewaySettings> load_gateway_settings(const std::string& path) {
   reader.named("session_policy", settings.session_policy, schedule::SessionPolicy::parse);
   reader.named("subscription_limit", settings.subscription_limit, schedule::SubscriptionLimit::parse);
   reader.number("gpus_per_user", settings.gpus_per_user, 0, kAny);
+  reader.number("gpu_hours_per_user", settings.gpu_hours_per_user, 0, kHoursMax);
   reader.number("keep_commits", settings.keep_commits, 1, kAny);
   reader.number("keep_bytes", settings.keep_bytes, 1, kAny);
   reader.tables("kernels", [&](Reader& inner) {
@@ -348,6 +350,7 @@ std::string to_toml(const GatewaySettings& settings) {
                              {"session_policy", settings.session_policy},
                              {"subscription_limit", settings.subscription_limit},
                              {"gpus_per_user", static_cast<std::int64_t>(settings.gpus_per_user)},
+                             {"gpu_hours_per_user", static_cast<std::int64_t>(settings.gpu_hours_per_user)},
                              {"keep_commits", static_cast<std::int64_t>(settings.keep_commits)},
                              {"keep_bytes", static_cast<std::int64_t>(settings.keep_bytes)},
                              {"kernels", kernels}});

@@ -56,6 +56,7 @@ struct GatewaySettings {
   std::string session_policy = "replicated";  ///< schedule::SessionPolicy::parse()
   std::string subscription_limit = "none";    ///< schedule::SubscriptionLimit::parse()
   std::uint64_t gpus_per_user = 0;            ///< that the cells of one user may have at once; 0: any number
+  std::uint64_t gpu_hours_per_user = 0;       ///< of one GPU, within a day; 0: any number
   std::uint64_t keep_commits = 4096;          ///< how many a session keeps: session::Keep
   std::uint64_t keep_bytes = std::uint64_t{4} << 30;  ///< how many bytes of values a session keeps
   std::vector<KernelSettings> kernels;                ///< the first one is the default

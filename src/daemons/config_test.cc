@@ -77,6 +77,7 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   gateway.hosts = {{{"h1"}, "127.0.0.1:7401"}, {{"h.2"}, "127.0.0.1:7402"}};
   gateway.allowed_origins = {"http://a", "http://b"};
   gateway.replicas = 5;
+  gateway.gpu_hours_per_user = 48;
   gateway.kernels = {{"python3", "Python"}, {"other", "Other"}};
   gateway.kernels[1].python = "/opt/other/bin/python";
   gateway.kernels[1].gpus = 2;
@@ -88,6 +89,7 @@ TEST_F(ConfigTest, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(again->hosts, gateway.hosts);
   EXPECT_EQ(again->allowed_origins, gateway.allowed_origins);
   EXPECT_EQ(again->replicas, 5U);
+  EXPECT_EQ(again->gpu_hours_per_user, 48U);
   ASSERT_EQ(again->kernels.size(), 2U);
   EXPECT_EQ(again->kernels[1].display_name, "Other");
   EXPECT_EQ(again->kernels[1].python, "/opt/other/bin/python");

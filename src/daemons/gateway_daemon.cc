@@ -63,6 +63,7 @@ Result<node::GatewayConfig> node_config(const GatewaySettings& settings) {
   config.durability = durability_named(settings.durability);
   config.suspend_after = std::chrono::seconds(settings.suspend_after_s);
   config.gpus_per_user = settings.gpus_per_user;
+  config.gpu_hours_per_user = settings.gpu_hours_per_user;
   config.session_policy = settings.session_policy;
   config.subscription_limit = *schedule::SubscriptionLimit::parse(settings.subscription_limit);
   config.keep.cells = settings.keep_commits;

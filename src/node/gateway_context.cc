@@ -19,7 +19,8 @@ GatewayContext::GatewayContext(GatewayConfig config, Incarnation life, std::uint
                   .elect = config_.elect,
                   .suspend_after = config_.suspend_after,
                   .subscription_limit = config_.subscription_limit,
-                  .gpus_per_user = config_.gpus_per_user}) {
+                  .gpus_per_user = config_.gpus_per_user,
+                  .gpu_hours_per_user = std::chrono::hours(config_.gpu_hours_per_user)}) {
   CHECK(!config_.token.empty(), "a gateway without a token would let nobody in");
 }
 

@@ -105,6 +105,7 @@ api::QueuedCell queued_model(const GatewayContext& gateway, const GatewaySession
   if (cell.expected) model.expected_ms = ms(*cell.expected);
   model.user = cell.owner;
   model.at_limit = cell.at_limit;
+  if (cell.hours_end) model.hours_spent_for_ms = ms(*cell.hours_end - gateway.now().mono);
   if (cell.comes_to) model.comes_to = cell.comes_to->value;
   if (session != nullptr && session->record().notebook) model.path = session->record().notebook->path;
   return model;

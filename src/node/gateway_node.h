@@ -46,6 +46,7 @@ struct GatewayConfig {
   session::Durability durability = session::Durability::kSync;  ///< the same, of kernels that do not say
   Duration suspend_after{};                                     ///< of idle sessions; 0: never
   std::uint64_t gpus_per_user = 0;                              ///< as in schedule::Settings
+  std::uint64_t gpu_hours_per_user = 0;                         ///< as in schedule::Settings
   schedule::SubscriptionLimit subscription_limit = {};          ///< the same
   std::string session_policy = "replicated";  ///< of new sessions: schedule::SessionPolicy::parse()
 };

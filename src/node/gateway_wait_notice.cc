@@ -25,11 +25,14 @@ std::string rough(Duration time) {
   return std::to_string((seconds + 3599) / 3600) + " h";
 }
 
-std::string text_of(const schedule::QueuedCell& cell) {
+std::string text_of(const schedule::QueuedCell& cell, Time now) {
   const std::uint64_t gpus = cell.demand.gpus;
   std::string text = "Banyan waits for " + (gpus == 1 ? "a GPU" : std::to_string(gpus) + " GPUs") + ": ";
   if (cell.at_limit)
     return text + "your cells have as many as one user may have at once; it runs when one of them has ended";
+  if (cell.hours_end)
+    return text + "your cells have had them for as long as one user may within a day; it may run in about " +
+           rough(*cell.hours_end - now);
   if (cell.comes_to) return text + "a replica moves to host " + cell.comes_to->value + ", which has them";
   text +=
       cell.place == 1 ? "this cell is the next one" : "place " + std::to_string(cell.place) + " in the queue";
@@ -57,7 +60,7 @@ void WaitNotice::watch(const std::string& header) {
 
 void WaitNotice::show(const std::string& header, const schedule::QueuedCell& place) {
   if (gateway_.now().mono - place.since < kShownAfter) return;
-  std::string text = text_of(place);
+  std::string text = text_of(place, gateway_.now().mono);
   if (text == text_) return;
   const bool first = text_.empty();
   header_ = header;

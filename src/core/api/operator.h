@@ -118,6 +118,7 @@ struct QueuedCell {
   std::optional<std::int64_t> expected_ms;
   std::string user;
   bool at_limit = false;
+  std::optional<std::int64_t> hours_spent_for_ms;
   std::optional<std::string> comes_to;
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
@@ -131,6 +132,9 @@ struct QueuedCell {
           "for how long it may still wait, from the cells that have ended; absent while nobody can tell");
     visit("user", self.user, "whose session it is (KERNEL_USERNAME); empty when nobody has said");
     visit("at_limit", self.at_limit, "its user's cells have as many GPUs as one user may have at once");
+    visit("hours_spent_for_ms", self.hours_spent_for_ms,
+          "for how long it waits because its user's cells have had GPUs for as long as one user may within a "
+          "day");
     visit("comes_to", self.comes_to, "the host with idle GPUs to which a replica of its session is moving");
   }
 };

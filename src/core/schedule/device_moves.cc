@@ -117,7 +117,7 @@ std::vector<DeviceMoves::Due> DeviceMoves::due(std::optional<Duration> mean, Tim
 bool DeviceMoves::is_worth_it(const SessionId& session, const Waiting& one, std::optional<Duration> mean,
                               Time now) const {
   const auto cell = queue_.cell_of(session, mean.value_or(kUsualHold));
-  if (!cell || cell->at_limit) return false;
+  if (!cell || cell->at_limit || cell->hours_end) return false;
   return one.too_large || !cell->expected || *cell->expected > one.takes || now - cell->since >= one.takes;
 }
 

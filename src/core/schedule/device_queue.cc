@@ -124,10 +124,14 @@ bool DeviceQueue::is_at_limit(const std::string& owner, const cluster::Demand& d
   return most_ > 0 && share_of(owner) + demand.gpus > most_;
 }
 
+bool DeviceQueue::may_not(const std::string& owner, const cluster::Demand& demand) const {
+  return is_at_limit(owner, demand) || hours_.is_spent(owner);
+}
+
 std::optional<DeviceQueue::Rank> DeviceQueue::next(const Line& line) const {
   std::optional<Rank> least;
   for (const auto& [owner, tickets] : line) {
-    if (is_at_limit(owner, waiting_.at(*tickets.begin()).demand)) continue;
+    if (may_not(owner, waiting_.at(*tickets.begin()).demand)) continue;
     const Rank rank{share_of(owner), *tickets.begin()};
     if (!least || rank < *least) least = rank;
   }
@@ -139,7 +143,7 @@ bool DeviceQueue::is_free(const SessionId& session, const cluster::Demand& deman
   const auto known = tickets_.find(session);
   const bool comes = known != tickets_.end() && waiting_.at(known->second).comes_to == host;
   if (comes) return cluster_.ledger().device_counts(host).idle >= demand.gpus;  // they count as its owner's
-  if (is_at_limit(owner, demand)) return false;
+  if (may_not(owner, demand)) return false;
   if (idle_on(host) < demand.gpus) return false;
   const auto line = lines_.find(host);
   if (line == lines_.end()) return true;
@@ -157,7 +161,7 @@ std::vector<SessionId> DeviceQueue::take_ready(const std::set<HostId>& changed,
                                                const std::set<std::string>& owners) {
   std::set<HostId> looked_at = std::exchange(moved_, {});
   looked_at.insert(changed.begin(), changed.end());
-  if (owners_.size() > 1 || most_ > 0)
+  if (owners_.size() > 1 || most_ > 0 || hours_.most() > Duration())
     for (const std::string& owner : owners)
       if (const auto waits = owners_.find(owner); waits != owners_.end())
         for (const auto& [host, count] : waits->second)
@@ -251,12 +255,14 @@ QueuedCell DeviceQueue::described(Ticket ticket, const Order& order, std::option
                   .expected = {},
                   .owner = one.owner,
                   .at_limit = !one.comes_to && is_at_limit(one.owner, one.demand),
+                  .hours_end = {},
                   .comes_to = one.comes_to};
+  if (!one.comes_to && hours_.is_spent(one.owner)) cell.hours_end = hours_.ends(one.owner);
   const auto place = order.places.find(ticket);
   if (place == order.places.end()) return cell;
   cell.place = place->second.before + 1;
   const std::uint64_t wanted = place->second.gpus_before + one.demand.gpus;
-  if (order.all > 0 && mean && !cell.at_limit)
+  if (order.all > 0 && mean && !cell.at_limit && !cell.hours_end)
     cell.expected = *mean * static_cast<Duration::rep>(wanted - std::min(wanted, order.idle)) /
                     static_cast<Duration::rep>(order.all);
   return cell;

@@ -13,6 +13,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "core/cluster/cluster.h"
+#include "core/schedule/gpu_hours.h"
 #include "core/schedule/policy.h"
 
 namespace banyan::schedule {
@@ -27,19 +28,22 @@ struct QueuedCell {
   std::optional<Duration> expected;  ///< until it runs; nothing while nobody can tell
   std::string owner;                 ///< whose it is; empty when nobody has said
   bool at_limit = false;             ///< its owner has as many devices as one may have
+  std::optional<Time> hours_end;     ///< its owner has spent what one may have within a day, until then
   std::optional<HostId> comes_to;    ///< a replica of its session moves there, where devices are idle
 };
 
 /// Lines of cells, one on each host. The next cell of a line is the first one of that owner whose cells have
 /// the fewest devices on all hosts (the share of the resource that counts here: dominant resource fairness,
 /// NSDI 2011), of equal ones the one that came first. It is not overtaken, also when another one needs fewer
-/// devices. Whose cells have as many as one owner may have is passed by meanwhile. Nothing is set aside for a
-/// cell on hosts that it cannot use, but where a replica of its session is on its way.
+/// devices. Whose cells have as many as one owner may have, at once or within a day, is passed by meanwhile.
+/// Nothing is set aside for a cell on hosts that it cannot use, but where a replica of its session is on its
+/// way.
 class DeviceQueue {
  public:
-  /// `cluster` outlives this. `most`: devices that the cells of one owner may have at once; 0: any number.
-  explicit DeviceQueue(const cluster::Cluster& cluster, std::uint64_t most = 0)
-      : cluster_(cluster), most_(most) {}
+  /// `cluster` and `hours` outlive this. `most`: devices that the cells of one owner may have at once; 0: any
+  /// number.
+  DeviceQueue(const cluster::Cluster& cluster, const GpuHours& hours, std::uint64_t most = 0)
+      : cluster_(cluster), hours_(hours), most_(most) {}
 
   /// Those of the replicas that may run the session's cell now, because their hosts have idle devices for it;
   /// the cell leaves the queue. None: it waits in the queue from now on, or keeps its place there. Where all
@@ -104,6 +108,8 @@ class DeviceQueue {
   [[nodiscard]] bool is_free(const SessionId& session, const cluster::Demand& demand,
                              const HostId& host) const;
   [[nodiscard]] bool is_at_limit(const std::string& owner, const cluster::Demand& demand) const;
+  /// One of the two limits is reached.
+  [[nodiscard]] bool may_not(const std::string& owner, const cluster::Demand& demand) const;
   /// Devices that the owner's cells have, and those that are kept for them.
   [[nodiscard]] std::uint64_t share_of(const std::string& owner) const;
   [[nodiscard]] std::optional<Rank> next(const Line& line) const;
@@ -124,6 +130,7 @@ class DeviceQueue {
   [[nodiscard]] QueuedCell described(Ticket ticket, const Order& order, std::optional<Duration> mean) const;
 
   const cluster::Cluster& cluster_;
+  const GpuHours& hours_;
   const std::uint64_t most_;
   std::map<Ticket, Waiting> waiting_;
   std::map<SessionId, Ticket> tickets_;

@@ -134,7 +134,8 @@ TEST(DeviceQueue, NamesTheSameCellsAsAListThatIsLookedThroughAfterEachEvent) {
     const std::uint64_t owners = 1 + rng.below(3), most = rng.chance(0.5) ? 0 : 1 + rng.below(5);
     for (std::uint64_t n = 0; n < kSessions; ++n)
       cluster.hold(session(n), {.kernel = "python3", .owner = std::to_string(n % owners)}, {});
-    DeviceQueue queue(cluster, most);
+    const GpuHours hours{Duration()};
+    DeviceQueue queue(cluster, hours, most);
     PlainQueue plain(cluster, most);
     for (std::uint64_t events = 1 + rng.below(40); events > 0; --events) {
       const SessionId id = session(rng.below(kSessions));

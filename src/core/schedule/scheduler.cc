@@ -26,16 +26,24 @@ Scheduler::Scheduler(const Settings& settings)
       executor_choice_(checked(executor_choice_named(settings.executor_choice))),
       newcomers_(settings.replicas, *placement_, settings.subscription_limit, cluster_),
       rounds_(cluster_),
-      device_queue_(cluster_, settings.gpus_per_user),
+      hours_(settings.gpu_hours_per_user),
+      device_queue_(cluster_, hours_, settings.gpus_per_user),
       device_moves_(cluster_, device_queue_) {}
 
 std::vector<Decision> Scheduler::step(const Now& now, Event event) {
   now_ = now;
   std::visit([this](auto& one) { on(one); }, event);
-  for (SessionId& session :
-       device_queue_.take_ready(cluster_.take_changed_devices(), cluster_.take_changed_owners()))
+  for (SessionId& session : device_queue_.take_ready(cluster_.take_changed_devices(), changed_owners()))
     ask_again(std::move(session));
   return std::exchange(decisions_, {});
+}
+
+std::set<std::string> Scheduler::changed_owners() {
+  std::set<std::string> changed = cluster_.take_changed_owners();
+  for (const std::string& owner : changed)
+    hours_.on_has(owner, cluster_.ledger().holdings().of(owner), now_.mono);
+  changed.merge(hours_.look(now_.mono));
+  return changed;
 }
 
 std::uint64_t Scheduler::replicas_wanted() const {
@@ -151,7 +159,8 @@ CellDecision::What Scheduler::decide(CellWaits& event) {
                             " GPUs, and one user may have " + std::to_string(gpus_per_user_) +
                             " at once (gpus_per_user)",
                         true};
-    if (auto reserved = start_on_reserved(event, left)) {
+    const bool spent = hours_.is_spent(cluster_.ledger().holdings().owner_of(event.session));
+    if (auto reserved = start_on_reserved(event, left); reserved && !spent) {
       stop_waiting(event.session);
       cluster_.run(event.session,
                    cluster::Binding{cluster_.ledger().reserved_by(event.session)->host, reserved->devices});
@@ -235,8 +244,10 @@ void Scheduler::on(DevicesBound& event) {
   const auto booked = cluster_.ledger().binding_of(event.session);
   if (!event.devices.empty() && booked && booked->host == event.host)
     cluster_.run(event.session, cluster::Binding{event.host, {}});
+  // Others than those that are reserved; a cell that asks for none or fewer may have what its process uses.
   const auto reserved = cluster_.ledger().reserved_by(event.session);
-  if (reserved && reserved->host == event.host && !std::ranges::includes(reserved->devices, event.devices))
+  if (reserved && reserved->host == event.host && event.devices.size() == reserved->devices.size() &&
+      event.devices != reserved->devices)
     cluster_.reserve(event.session, cluster::Binding{event.host, event.devices});
   cluster_.report_bound(event.host, event.session, std::move(event.devices));
 }

@@ -16,6 +16,7 @@
 #include "core/schedule/device_queue.h"
 #include "core/schedule/drains.h"
 #include "core/schedule/events.h"
+#include "core/schedule/gpu_hours.h"
 #include "core/schedule/hold_times.h"
 #include "core/schedule/idle_sessions.h"
 #include "core/schedule/newcomers.h"
@@ -35,6 +36,7 @@ struct Settings {
   Duration suspend_after{};                   ///< sessions that were idle for so long are suspended; 0: never
   SubscriptionLimit subscription_limit = {};  ///< for new sessions
   std::uint64_t gpus_per_user = 0;  ///< so many the cells of one owner may have at once; 0: any number
+  Duration gpu_hours_per_user{};  ///< of one device, that they may have within a day (GpuHours); 0: any time
 };
 
 /// Owns the model of the cluster. A decision is in the ledger at once, so that the next decision counts it. A
@@ -100,6 +102,8 @@ class Scheduler {
   /// What its cell has is the session's own from now on, if it is one that reserves.
   void reserve_if_it_does(const SessionId& session, cluster::Binding binding);
   void ask_again(SessionId session);
+  /// Those who may go before others, or on, for something has changed in what their cells have had.
+  [[nodiscard]] std::set<std::string> changed_owners();
   [[nodiscard]] EligibleReplica choose(const cluster::Demand& demand,
                                        const std::vector<EligibleReplica>& replicas) const;
 
@@ -112,6 +116,7 @@ class Scheduler {
   std::unique_ptr<const ExecutorChoice> executor_choice_;
   Newcomers newcomers_;
   CellRounds rounds_;
+  GpuHours hours_;
   DeviceQueue device_queue_;
   DeviceMoves device_moves_;
   HoldTimes holds_;

@@ -2,6 +2,7 @@
 //
 // A line "> command" acts; each line below it is a decision that it leads to.
 //   scheduler H.. [replicas N] [placement NAME] [executor NAME] [suspend SECONDS] [elect] [limit GPUS]
+//            [hours N]
 //            [subscription LIMIT]
 //                              hosts that may appear; the default kernel is "python3"; "limit": of one owner
 //   host H up|silent|unheard   the host has this state from now on
@@ -30,6 +31,7 @@
 //   busy_moves S REASON        the same, and it may be asked again soon
 //   close S                    the session is gone
 //   wait SECONDS               time passes, and the scheduler hears it every 50 ms
+//   leap SECONDS               time passes, and the scheduler hears it at the end
 //   show                       each host with the replicas, cells and devices that the ledger counts there;
 //                              then the cells that wait for devices
 #pragma once
@@ -126,6 +128,7 @@ class World {
          }},
         {"close", [](World& w, Words& words) { w.step(SessionClosed{{words.word()}}); }},
         {"wait", [](World& w, Words& words) { w.wait(std::chrono::seconds(words.number())); }},
+        {"leap", [](World& w, Words& words) { w.leap(std::chrono::seconds(words.number())); }},
         {"show", [](World& w, Words&) { w.show(); }},
     };
     return all;
@@ -163,6 +166,8 @@ class World {
         settings.suspend_after = std::chrono::seconds(words.number());
       } else if (word == "limit") {
         settings.gpus_per_user = words.number();
+      } else if (word == "hours") {
+        settings.gpu_hours_per_user = std::chrono::hours(words.number());
       } else if (word == "subscription") {
         settings.subscription_limit = *SubscriptionLimit::parse(words.word());
       } else if (word == "elect") {
@@ -238,11 +243,12 @@ class World {
 
   void wait(Duration time) {
     constexpr Duration kTick = 50ms;
-    for (Duration passed{}; passed < time; passed += kTick) {
-      now_.mono += kTick;
-      now_.wall.us += microseconds(kTick);
-      step(TimePassed{});
-    }
+    for (Duration passed{}; passed < time; passed += kTick) leap(kTick);
+  }
+  void leap(Duration time) {
+    now_.mono += time;
+    now_.wall.us += microseconds(time);
+    step(TimePassed{});
   }
 
   void step(Event event) {
@@ -306,6 +312,9 @@ class World {
           seconds(now_.mono - cell.since) + ", place " + std::to_string(cell.place) +
           (cell.expected ? ", about " + seconds(*cell.expected) + " more" : "") +
           (cell.at_limit ? ", " + cell.owner + " has as many as one may have" : "") +
+          (cell.hours_end
+               ? ", " + cell.owner + " has spent the day's hours for " + seconds(*cell.hours_end - now_.mono)
+               : "") +
           (cell.comes_to ? ", a replica comes to " + cell.comes_to->value : ""));
   }
 
