@@ -84,6 +84,7 @@ void CellRun::go(const WorkerId& worker) {
   going_at_ = parts_.host.now().mono;
   outputs.end_progress();
   parts_.host.emit(SetLease{worker, parts_.lease.until()});
+  parts_.host.devices().on_goes(worker, order_.session, devices());
   parts_.host.emit(AnswerFence{worker, order_.execution, std::nullopt, devices()});
 }
 

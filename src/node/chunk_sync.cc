@@ -97,7 +97,10 @@ bool ChunkSync::lacks_few() const { return missing_.size() <= kAtOnce; }
 void ChunkSync::fetch(const Standing& standing) {
   const Time now = host_.now().mono;
   // Others may have what nobody sends: the time without a leader is not counted.
-  const Duration cut_off = standing.leader == raft::kNobody ? now - looked_at_ : 0ms;
+  if (standing.leader == raft::kNobody)
+    for (auto& [digest, wanted] : wanted_)
+      if (wanted.asked && !given_up(digest, standing))
+        wanted.asked = std::min(now, *wanted.asked + (now - looked_at_));
   looked_at_ = now;
   // One that nobody who can be asked has is not on its way.
   auto asked = static_cast<std::size_t>(std::ranges::count_if(wanted_, [&](const auto& item) {
@@ -118,7 +121,6 @@ void ChunkSync::fetch(const Standing& standing) {
     }
     Wanted& wanted = found->second;
     const bool lost = given_up(digest, standing), first = !wanted.asked;
-    if (wanted.asked && !lost) *wanted.asked += cut_off;
     // It may come behind those that come now.
     const bool was_lacked = lacked_.is_lacked(digest);
     const Time sent = was_lacked ? Time() : wanted.asked ? std::max(answered_at_, pushed_at_) : pushed_at_;

@@ -377,6 +377,7 @@ TEST_F(ChunkSyncs, WhatPassesBetweenTwoTimesWithoutALeaderCounts) {
   peers_ = {kH2, kH3, {"h9"}};
   want({1});
   fetch();
+  sync_.want_first({{.digest = digest(1), .size = 1}});  // what is needed at once counts no other way
   for (const HostId& peer : {kH2, kH3}) sync_.on_lacked(peer, digest(1), standing());
   const auto pass = [&](ReplicaId leader, Duration time) {
     leader_ = leader;

@@ -319,6 +319,7 @@ TEST_F(GatewayMembers, WhoLeadsIsToldInWhichLifeOfItsHostANewReplicaIsThere) {
   three.forget();
   three.wipe_host(h3);
   const Incarnation empty{three.hosts[h3].life};
+  ASSERT_FALSE(three.got<ChangeMembers>({"h1"}).empty());
   for (const ChangeMembers& wish : three.got<ChangeMembers>({"h1"}))
     for (const auto& [replica, host] : wish.members)
       if (replica == ReplicaId{3}) EXPECT_NE(wish.lives.at(host), empty);

@@ -60,6 +60,31 @@ TEST_F(HostBindings, WhatDevicesThereAreIsKnownAnewEachTimeThatTheyAreLookedAt) 
   EXPECT_FALSE(cluster.declined_[0].busy) << "it does not come free by itself";
 }
 
+/// A process of another session uses the device, as the host has found.
+TEST_F(HostBindings, ACellBeginsWhenNobodyElseUsesWhatItHas) {
+  const WorkerId user = cluster.worker_of({"h1"}, other_);
+  cluster.deliver({"h1"}, HostFigures{.devices = {{.id = {"0"}}}, .uses = {{user, {{"0"}}}}});
+  EXPECT_EQ(cluster.worker_of({"h1"}, other_), user) << "nobody wants it";
+  cluster.workers_linger_ = true;
+  ask(kSession, "c1");
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.worker_of({"h1"}, other_) != user; }));
+  cluster.run_until([] { return false; }, 100ms);
+  EXPECT_FALSE(cluster.starts_.contains({"c1"})) << "the process is not gone yet";
+  cluster.workers_linger_ = false;
+  cluster.bury_workers();
+  EXPECT_TRUE(cluster.run_until([&] { return cluster.ended("c1"); }));
+}
+
+/// The other way round: the cell was there first.
+TEST_F(HostBindings, AProcessThatBeginsToUseWhatACellHasEnds) {
+  cluster.cells_ask_ = true;
+  ask(kSession, "c1");
+  ASSERT_TRUE(cluster.run_until([&] { return cluster.starts_.contains({"c1"}); }));
+  const WorkerId user = cluster.worker_of({"h1"}, other_);
+  cluster.deliver({"h1"}, HostFigures{.devices = {{.id = {"0"}}}, .uses = {{user, {{"0"}}}}});
+  EXPECT_NE(cluster.worker_of({"h1"}, other_), user);
+}
+
 TEST_F(HostBindings, ItIsFreeWhenTheCellHasEnded) {
   for (const char* cell : {"c1", "c2"}) {
     ask(kSession, cell);

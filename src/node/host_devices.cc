@@ -1,6 +1,7 @@
 #include "node/host_devices.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 namespace banyan::node {
@@ -18,12 +19,16 @@ Result<HostDevices::Grant> HostDevices::bind(const Wish& wish) {
     if (is_free(device.id)) free.push_back(device.id);
   }
   const std::set<DeviceId> used = used_by(wish.worker);
-  std::set<DeviceId> chosen;
-  std::ranges::copy_if(used, std::inserter(chosen, chosen.end()),
-                       [this](const DeviceId& device) { return is_free(device); });
-  const bool keeps_process = wish.gpus == 0 || (chosen == used && wish.gpus <= used.size());
-  if (!keeps_process) {
+  std::set<DeviceId> chosen = kept_by(wish.worker);
+  bool keeps_process = wish.gpus == 0 || (chosen == used && wish.gpus <= used.size());
+  const auto is_awaited = [this](const DeviceId& device) { return awaited_.contains(device); };
+  if (wish.gpus == 0 && std::ranges::any_of(chosen, is_awaited)) {
+    for (const DeviceId& device : chosen) awaited_.erase(device);
+    chosen.clear();
+    keeps_process = false;
+  } else if (!keeps_process) {
     if (free.size() < wish.gpus) {
+      note_refused();
       const bool too_few = healthy < wish.gpus;
       return fail(too_few ? ErrorKind::kNotFound : ErrorKind::kUnavailable,
                   "the cell needs " + std::to_string(wish.gpus) + " GPUs of its host, which has " +
@@ -32,19 +37,32 @@ Result<HostDevices::Grant> HostDevices::bind(const Wish& wish) {
     }
     chosen = choose(wish, free);
   }
-  for (const DeviceId& device : chosen) bound_.emplace(device, wish.session);
+  for (const DeviceId& device : chosen) {
+    bound_.emplace(device, Bound{wish.session, wish.gpus > 0});
+    if (wish.gpus > 0) awaited_.erase(device);
+  }
   return Grant{*this, std::move(chosen), !keeps_process && !used.empty()};
 }
 
+/// A cell without a demand that comes next in such a process gets another one, and leaves them.
+void HostDevices::note_refused() {
+  for (const auto& [device, bound] : bound_)
+    if (!bound.asked_for) awaited_.insert(device);
+}
+
+/// Not those on which another session's process would have to end, where others are free.
 std::set<DeviceId> HostDevices::choose(const Wish& wish, const std::vector<DeviceId>& free) const {
-  if (wish.preferred.size() == wish.gpus &&
-      std::ranges::all_of(wish.preferred, [this](const DeviceId& device) { return is_free(device); }))
-    return wish.preferred;
   const auto others_use = [&](const DeviceId& device) {
     return std::ranges::any_of(uses_, [&](const auto& item) {
       return item.second.session != wish.session && item.second.devices.contains(device);
     });
   };
+  const auto unused = static_cast<std::uint64_t>(std::ranges::count_if(free, std::not_fn(others_use)));
+  const auto may_be = [&](const DeviceId& device) {
+    return is_free(device) && (unused < wish.gpus || !others_use(device));
+  };
+  if (wish.preferred.size() == wish.gpus && std::ranges::all_of(wish.preferred, may_be))
+    return wish.preferred;
   std::set<DeviceId> chosen;
   for (const bool used : {false, true})
     for (const DeviceId& device : free)
@@ -59,15 +77,40 @@ void HostDevices::on_exited(WorkerId worker) {
 
 /// A worker names the files that it has open, and a file may be of several devices (slices of a GPU): what is
 /// not known by that name the host looks up itself.
-void HostDevices::on_uses(WorkerId worker, const SessionId& session, std::set<DeviceId> devices) {
-  std::erase_if(devices, [this](const DeviceId& device) {
-    return std::ranges::none_of(all_, [&](const cluster::Device& one) { return one.id == device; });
+std::set<DeviceId> HostDevices::known(const std::set<DeviceId>& devices) const {
+  std::set<DeviceId> found;
+  for (const cluster::Device& one : all_)
+    if (devices.contains(one.id)) found.insert(one.id);
+  return found;
+}
+
+void HostDevices::on_goes(WorkerId worker, const SessionId& session, const std::set<DeviceId>& devices) {
+  if (devices.empty()) return;
+  Use& use = uses_[worker];
+  use.session = session;
+  use.granted.insert(devices.begin(), devices.end());
+}
+
+/// What it does not name a process may use that it has started.
+void HostDevices::on_uses(WorkerId worker, const SessionId& session, const std::set<DeviceId>& devices) {
+  std::set<DeviceId> all = used_by(worker);
+  all.insert(devices.begin(), devices.end());
+  on_all_uses(worker, session, all);
+}
+
+void HostDevices::on_all_uses(WorkerId worker, const SessionId& session, const std::set<DeviceId>& devices) {
+  if (devices.empty() && !uses_.contains(worker)) return;
+  Use& use = uses_[worker];
+  use.session = session;
+  use.devices = known(devices);
+}
+
+std::set<DeviceId> HostDevices::kept_by(std::optional<WorkerId> worker) const {
+  std::set<DeviceId> kept = used_by(worker);
+  std::erase_if(kept, [&](const DeviceId& device) {
+    return !is_free(device) || !uses_.at(*worker).granted.contains(device);
   });
-  if (devices.empty()) {
-    uses_.erase(worker);
-  } else {
-    uses_.insert_or_assign(worker, Use{session, std::move(devices)});
-  }
+  return kept;
 }
 
 std::set<DeviceId> HostDevices::used_by(std::optional<WorkerId> worker) const {
@@ -75,12 +118,17 @@ std::set<DeviceId> HostDevices::used_by(std::optional<WorkerId> worker) const {
   return found == uses_.end() ? std::set<DeviceId>() : found->second.devices;
 }
 
+bool HostDevices::has_been_granted(WorkerId worker) const {
+  const auto found = uses_.find(worker);
+  return found != uses_.end() && !found->second.granted.empty();
+}
+
 bool HostDevices::is_in_the_way(WorkerId worker) const {
   const auto found = uses_.find(worker);
   if (found == uses_.end()) return false;
   return std::ranges::any_of(found->second.devices, [&](const DeviceId& device) {
     const auto bound = bound_.find(device);
-    return bound != bound_.end() && bound->second != found->second.session;
+    return bound != bound_.end() && bound->second.session != found->second.session;
   });
 }
 

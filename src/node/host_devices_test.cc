@@ -81,8 +81,17 @@ TEST_F(HostDevicesTest, AFaultyOrUnknownDeviceIsNotBound) {
 
 // ---- what processes use
 
-TEST_F(HostDevicesTest, ACellHasWhatItsProcessUses) {
-  devices_.on_uses(kWorker, kSession, {k1});
+/// The worker has run a cell with these, and goes on using them.
+class UsedDevices : public HostDevicesTest {
+ protected:
+  void use(WorkerId worker, const SessionId& session, const std::set<DeviceId>& devices) {
+    devices_.on_goes(worker, session, devices);
+    devices_.on_uses(worker, session, devices);
+  }
+};
+
+TEST_F(UsedDevices, ACellHasWhatItsProcessUses) {
+  use(kWorker, kSession, {k1});
   {
     const auto none = bind(0, {}, kWorker);
     EXPECT_THAT(none->devices(), ElementsAre(k1)) << "it cannot be taken away from the process";
@@ -94,16 +103,16 @@ TEST_F(HostDevicesTest, ACellHasWhatItsProcessUses) {
   EXPECT_FALSE(one->is_for_new_process());
 }
 
-TEST_F(HostDevicesTest, ACellThatWantsMoreThanItsProcessUsesGetsANewProcess) {
-  devices_.on_uses(kWorker, kSession, {k1});
+TEST_F(UsedDevices, ACellThatWantsMoreThanItsProcessUsesGetsANewProcess) {
+  use(kWorker, kSession, {k1});
   const auto two = bind(2, {k0, k2}, kWorker);
   EXPECT_THAT(two->devices(), ElementsAre(k0, k2));
   EXPECT_TRUE(two->is_for_new_process());
   EXPECT_FALSE(bind(0, {}, kOthers)->is_for_new_process());
 }
 
-TEST_F(HostDevicesTest, ADeviceThatDoesNotWorkAnyMoreNeedsANewProcess) {
-  devices_.on_uses(kWorker, kSession, {k1});
+TEST_F(UsedDevices, ADeviceThatDoesNotWorkAnyMoreNeedsANewProcess) {
+  use(kWorker, kSession, {k1});
   devices_.set({{k0}, {k1, "", 0, false}, {k2}});
   EXPECT_THAT(bind(0, {}, kWorker)->devices(), IsEmpty());
   const auto one = bind(1, {}, kWorker);
@@ -111,39 +120,95 @@ TEST_F(HostDevicesTest, ADeviceThatDoesNotWorkAnyMoreNeedsANewProcess) {
   EXPECT_TRUE(one->is_for_new_process());
 }
 
-TEST_F(HostDevicesTest, WhatAnotherSessionsProcessUsesIsBoundLast) {
-  devices_.on_uses(kOthers, kAnother, {k0});
-  devices_.on_uses(kWorker, kSession, {k1});
+TEST_F(UsedDevices, WhatAnotherSessionsProcessUsesIsBoundLast) {
+  use(kOthers, kAnother, {k0});
+  use(kWorker, kSession, {k1});
   EXPECT_THAT(bind(1, {})->devices(), ElementsAre(k1));
   EXPECT_THAT(bind(2, {})->devices(), ElementsAre(k1, k2));
   EXPECT_THAT(bind(3, {})->devices(), ElementsAre(k0, k1, k2));
 }
 
-TEST_F(HostDevicesTest, AProcessIsInTheWayOfACellThatHasWhatItUses) {
-  devices_.on_uses(kOthers, kAnother, {k0});
+TEST_F(UsedDevices, AProcessIsInTheWayOfACellThatHasWhatItUses) {
+  use(kOthers, kAnother, {k0});
   EXPECT_FALSE(devices_.is_in_the_way(kOthers));
   const auto own = bind(1, {k1}, kWorker);
   EXPECT_THAT(devices_.in_the_way(), IsEmpty());
-  const auto grant = bind(1, {k0}, kWorker);
+  const auto grant = bind(2, {k0, k2}, kWorker);
   EXPECT_TRUE(devices_.is_in_the_way(kOthers));
   EXPECT_THAT(devices_.in_the_way(), ElementsAre(kAnother));
   EXPECT_FALSE(devices_.are_clear(grant->devices(), kWorker));
   EXPECT_TRUE(devices_.are_clear(own->devices(), kWorker));
-  devices_.on_uses(kWorker, kSession, {k0, k1});
+  use(kWorker, kSession, {k0, k1});
   EXPECT_FALSE(devices_.is_in_the_way(kWorker)) << "its own cell has it";
   devices_.on_exited(kOthers);
   EXPECT_THAT(devices_.in_the_way(), IsEmpty());
   EXPECT_TRUE(devices_.are_clear(grant->devices(), kWorker));
 }
 
-TEST_F(HostDevicesTest, WhatTheHostDoesNotKnowIsNotUsed) {
-  devices_.on_uses(kWorker, kSession, {k1, {"file of slices"}});
+TEST_F(UsedDevices, WhatTheHostDoesNotKnowIsNotUsed) {
+  devices_.on_all_uses(kWorker, kSession, {k1, {"file of slices"}});
   EXPECT_THAT(devices_.used_by(kWorker), ElementsAre(k1));
-  devices_.on_uses(kWorker, kSession, {{"file of slices"}});
+  devices_.on_all_uses(kWorker, kSession, {{"file of slices"}});
   EXPECT_FALSE(bind(1, {}, kWorker)->is_for_new_process());
 }
 
-TEST_F(HostDevicesTest, AGrantShrinks) {
+TEST_F(UsedDevices, WhatItWasNeverGrantedIsNotItsOwn) {
+  devices_.on_uses(kWorker, kSession, {k0, k1, k2});
+  EXPECT_THAT(bind(0, {}, kWorker)->devices(), IsEmpty());
+  const auto one = bind(1, {k2}, kWorker);
+  EXPECT_THAT(one->devices(), ElementsAre(k2)) << "and not all that it has opened";
+  EXPECT_TRUE(one->is_for_new_process());
+}
+
+/// It sees its own process only, and not those that a cell has started.
+TEST_F(UsedDevices, AReportOfAWorkerAddsToWhatTheHostHasFound) {
+  devices_.on_all_uses(kOthers, kAnother, {k0});
+  devices_.on_uses(kOthers, kAnother, {});
+  EXPECT_FALSE(devices_.are_clear({k0}, kWorker));
+  devices_.on_all_uses(kOthers, kAnother, {});
+  EXPECT_TRUE(devices_.are_clear({k0}, kWorker));
+}
+
+/// Else cells that ask for no device, one after the other, would keep it from the one that waits.
+TEST_F(UsedDevices, OnceACellWasRefusedWhatNobodyAskedForIsLeft) {
+  devices_.set({{k0}});
+  use(kOthers, kAnother, {k0});
+  const auto next = [&] { return devices_.bind({.session = kAnother, .gpus = 0, .worker = kOthers}); };
+  {
+    const auto asks_for_none = next();
+    EXPECT_THAT(asks_for_none->devices(), ElementsAre(k0));
+    EXPECT_FALSE(bind(1, {}));
+  }
+  {
+    const auto leaves = next();
+    EXPECT_THAT(leaves->devices(), IsEmpty());
+    EXPECT_TRUE(leaves->is_for_new_process());
+  }
+  EXPECT_THAT(next()->devices(), ElementsAre(k0)) << "nobody has come";
+}
+
+TEST_F(UsedDevices, WhatACellAskedForIsNotLeft) {
+  devices_.set({{k0}});
+  use(kOthers, kAnother, {k0});
+  const auto next = [&](std::uint64_t gpus) {
+    return devices_.bind({.session = kAnother, .gpus = gpus, .worker = kOthers});
+  };
+  {
+    const auto asks = next(1);
+    EXPECT_FALSE(bind(1, {}));
+  }
+  EXPECT_FALSE(next(0)->is_for_new_process());
+}
+
+TEST_F(UsedDevices, WhatIsPreferredIsNotBoundWhereAProcessWouldHaveToEndAndOthersAreFree) {
+  use(kOthers, kAnother, {k0});
+  EXPECT_THAT(bind(1, {k0})->devices(), ElementsAre(k1));
+  EXPECT_THAT(bind(2, {k0, k1})->devices(), ElementsAre(k1, k2));
+  const auto two = bind(2, {k1, k2});
+  EXPECT_THAT(bind(1, {k0})->devices(), ElementsAre(k0));
+}
+
+TEST_F(UsedDevices, AGrantShrinks) {
   auto all = bind(3, {});
   all->shrink(4);
   EXPECT_FALSE(bind(1, {}));
@@ -154,17 +219,17 @@ TEST_F(HostDevicesTest, AGrantShrinks) {
   EXPECT_TRUE(bind(3, {}));
 }
 
-TEST_F(HostDevicesTest, WhatAProcessDoesNotUseAnyMoreIsClear) {
-  devices_.on_uses(kOthers, kAnother, {k0});
+TEST_F(UsedDevices, WhatAProcessDoesNotUseAnyMoreIsClear) {
+  use(kOthers, kAnother, {k0});
   const auto grant = bind(1, {k0}, kWorker);
-  devices_.on_uses(kOthers, kAnother, {});
+  devices_.on_all_uses(kOthers, kAnother, {});
   EXPECT_TRUE(devices_.are_clear(grant->devices(), kWorker));
   EXPECT_FALSE(devices_.is_in_the_way(kOthers));
 }
 
 /// Its replica has been given another process, and the old one has not ended yet.
-TEST_F(HostDevicesTest, AnEarlierProcessOfTheSameSessionIsWaitedFor) {
-  devices_.on_uses(kWorker, kSession, {k0});
+TEST_F(UsedDevices, AnEarlierProcessOfTheSameSessionIsWaitedFor) {
+  use(kWorker, kSession, {k0});
   const auto grant = bind(1, {k0}, WorkerId{9});
   EXPECT_FALSE(devices_.are_clear(grant->devices(), WorkerId{9}));
   EXPECT_FALSE(devices_.is_in_the_way(kWorker)) << "it is being ended already";

@@ -99,7 +99,7 @@ void HostMachine::handle(HostFigures& event) {
   context_.devices().set(event.devices);
   for (auto& [session, replica] : replicas_)
     if (const auto worker = replica->worker())
-      context_.devices().on_uses(*worker, session, std::exchange(event.uses[*worker], {}));
+      context_.devices().on_all_uses(*worker, session, event.uses[*worker]);
   reports_.set_figures(event);
   make_way();
 }

@@ -190,7 +190,7 @@ bool ReplicaCells::speaks_for_session(const std::string& parent) const {
 
 void ReplicaCells::on_report(WorkerReport event) {
   core_.host.emit(SetLease{event.worker, std::nullopt});
-  core_.host.devices().on_uses(event.worker, core_.session_id, std::exchange(event.uses, {}));
+  core_.host.devices().on_uses(event.worker, core_.session_id, event.uses);
   if (!cell_ || cell_->execution() != event.execution || !cell_->is_going()) return worker_.diverge();
   worker_.view().on_ran(CommitId{core_.session->last().value + 1});
   cell_->on_report(std::move(event), *core_.session);
@@ -475,13 +475,18 @@ void ReplicaCells::make_way() {
   if (!worker_.exists() || !core_.host.devices().is_in_the_way(*worker_.id()))
     return in_the_way_since_.reset();
   const std::string used = names_of(core_.host.devices().used_by(worker_.id()));
+  const Time now = core_.host.now().mono;
+  if (cell_ && cell_->is_going() && !cell_->runs_user_code()) return;  // it ends in a moment
   if (!cell_ || !cell_->is_going()) {
+    // One that was never granted any uses them by what it has restored, and so would the next one.
+    const bool restored = !core_.host.devices().has_been_granted(*worker_.id());
+    if (restored && made_way_at_ && now - *made_way_at_ < kMakesWayWithin) return;
+    made_way_at_ = now;
     core_.host.log(Log::Level::kInfo, "session " + core_.session_id.value +
                                           ": its process is ended, because " +
                                           "another session's cell has a GPU that it uses (" + used + ")");
     return replace_worker();
   }
-  const Time now = core_.host.now().mono;
   if (!in_the_way_since_) {
     in_the_way_since_ = now;
     cell_->outputs.say(told_in_the_way(used));

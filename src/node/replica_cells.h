@@ -112,6 +112,7 @@ class ReplicaCells {
   std::optional<Execute> waiting_;  ///< the next cell, while one runs
   std::optional<Time> preparing_until_;
   std::optional<Time> in_the_way_since_;  ///< a cell runs in a process that is to make way
+  std::optional<Time> made_way_at_;       ///< the last process that did, between two cells
 };
 
 }  // namespace banyan::node

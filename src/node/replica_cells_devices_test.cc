@@ -16,7 +16,8 @@ class CellsWithDevices : public TestReplica {
  protected:
   CellsWithDevices() {
     host_.devices().set({{.id = {"0"}}, {.id = {"1"}}, {.id = {"2"}}});
-    host_.devices().on_uses(ready(), {"s"}, {{"0"}});
+    host_.devices().on_goes(ready(), {"s"}, {{"0"}});
+    host_.devices().on_uses(*worker_.id(), {"s"}, {{"0"}});
   }
   /// The cell waits at the fence.
   void fence(const std::string& cell, std::uint64_t gpus) {
@@ -28,9 +29,9 @@ class CellsWithDevices : public TestReplica {
     cells_.forward();
     cells_.on_fenced({.worker = *worker_.id(), .execution = {cell}});
   }
-  HostDevices::Grant others(const std::set<DeviceId>& devices) {
-    return *host_.devices().bind(
-        {.session = {"another"}, .gpus = devices.size(), .preferred = devices, .worker = {}});
+  /// Another session's cell has all that no cell has.
+  HostDevices::Grant others(std::uint64_t gpus) {
+    return *host_.devices().bind({.session = {"another"}, .gpus = gpus});
   }
   std::string said() {
     std::string all;
@@ -53,19 +54,26 @@ TEST_F(CellsWithDevices, ACellWaitsUntilNoOtherProcessUsesWhatItHas) {
 TEST_F(CellsWithDevices, AProcessBetweenTwoCellsMakesWayAtOnce) {
   cells_.make_way();
   EXPECT_EQ(kills(), 0U);
-  const auto grant = others({{"0"}});
+  const auto grant = others(3);
   cells_.make_way();
   EXPECT_EQ(kills(), 1U);
   EXPECT_TRUE(worker_.exists()) << "the next one";
   cells_.make_way();
   EXPECT_EQ(kills(), 0U) << "it uses nothing";
+  host_.devices().on_uses(*worker_.id(), {"s"}, {{"0"}});
+  advance(9s);
+  cells_.make_way();
+  EXPECT_EQ(kills(), 0U) << "what it restores needs the device, and would again";
+  advance(1s);
+  cells_.make_way();
+  EXPECT_EQ(kills(), 1U);
 }
 
 TEST_F(CellsWithDevices, AProcessThatRunsACellHasTenSecondsToMakeWay) {
   fence("c", 0);
   ASSERT_TRUE(cells_.cell()->is_going());
   host_.devices().on_uses(*worker_.id(), {"s"}, {{"0"}, {"1"}});
-  const auto grant = others({{"1"}});
+  const auto grant = others(2);
   cells_.make_way();
   EXPECT_THAT(said(), HasSubstr("a GPU that another session's cell has now (0, 1): it is ended in 10 s"));
   advance(9s);
@@ -80,16 +88,29 @@ TEST_F(CellsWithDevices, AProcessThatRunsACellHasTenSecondsToMakeWay) {
   EXPECT_THAT(ends[0].reply, HasSubstr("it used a GPU (0, 1) that another session's cell has"));
 }
 
+TEST_F(CellsWithDevices, ACellThatHasReportedEndsAsItWould) {
+  fence("c", 0);
+  host_.devices().on_uses(*worker_.id(), {"s"}, {{"1"}});
+  const auto grant = others(2);
+  report("c");
+  (void)said();
+  cells_.make_way();
+  advance(20s);
+  cells_.make_way();
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(kills(), 0U);
+}
+
 TEST_F(CellsWithDevices, OneThatIsNotInTheWayAnyMoreHasAllTheTimeAgain) {
   fence("c", 0);
   host_.devices().on_uses(*worker_.id(), {"s"}, {{"1"}});
   {
-    const auto grant = others({{"1"}});
+    const auto grant = others(2);
     cells_.make_way();
   }
   advance(8s);
   cells_.make_way();
-  const auto grant = others({{"1"}});
+  const auto grant = others(2);
   cells_.make_way();
   advance(8s);
   cells_.make_way();

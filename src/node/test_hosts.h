@@ -129,6 +129,11 @@ class TestHosts {
     ++gateway_life_;
     for (const auto& [id, host] : hosts_) link(id);
   }
+  WorkerId worker_of(const HostId& host, const SessionId& session) {
+    for (const auto& [id, worker] : hosts_[host].workers)
+      if (worker.session == session) return id;
+    return {};
+  }
   void lose_worker(const HostId& host) {
     const WorkerId worker = hosts_[host].workers.begin()->first;
     hosts_[host].workers.clear();

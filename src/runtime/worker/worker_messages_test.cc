@@ -22,7 +22,7 @@ TEST(WorkerMessages, AReportBecomesADelta) {
                   [{"in":"payload","at":3,"size":2},
                    {"known":"000102030405060708090a0b0c0d0e0f","size":99999}]]}],
       "deleted":["old"],"failed":[{"name":"s","reason":"a socket","alone":true},{"name":"t","reason":"a lock"}],
-      "reads":["a"],"reads_all":false,"effects":["wrote x"],"gpus":3,"work":["thread a","thread b"],"begun":["thread b"],
+      "reads":["a"],"reads_all":false,"effects":["wrote x"],"gpus":3,"devices":["nvidia0","nvidia2"],"work":["thread a","thread b"],"begun":["thread b"],
       "serialised":[{"type":"list","us":70},{"type":"dict","us":18446744073709551615}],"later":"versions may add fields"})",
                                "abcde");
   const Result<WorkerSays> says = parse_worker_frame(kWorker, frame);
@@ -46,6 +46,7 @@ TEST(WorkerMessages, AReportBecomesADelta) {
   EXPECT_THAT(report.delta.footprint.reads, ElementsAre("a"));
   EXPECT_THAT(report.delta.footprint.effects, ElementsAre("wrote x"));
   EXPECT_EQ(report.delta.footprint.gpus, 3U);
+  EXPECT_EQ(report.uses, (std::set<DeviceId>{{"nvidia0"}, {"nvidia2"}}));
   EXPECT_THAT(report.delta.footprint.work, ElementsAre("thread a", "thread b"));
   EXPECT_THAT(report.delta.footprint.begun, ElementsAre("thread b"));
   EXPECT_EQ(report.delta.footprint.serialised_us, (std::map<std::string, std::int64_t>{{"list", 70}}))
