@@ -12,13 +12,11 @@ using enum XidFault;
 // Source: NVIDIA, "XID Errors", its catalog (https://docs.nvidia.com/deploy/xid-errors), and "GPU Memory
 // Error Management" for 63, 64, 94 and 95. A GPU is faulty where these ask for a reset of the GPU or of the
 // machine, be it at once or when it is convenient. That it is an application's fault follows where they ask
-// to restart the application alone. Two are decided otherwise:
-// - 109 asks for a reset, but a program can cause it, and NVIDIA's device plugin for Kubernetes counts it
-// among
-//   the errors of applications: one person's cell must not take a GPU from everybody.
-// - 155 asks for a reset, and links that are put to sleep on purpose raise it too: it is not listed.
-// What 144 to 150 (NVLink 5) and 154 ask for depends on more than their number, so they are not listed
-// either.
+// to restart the application alone. Two are decided otherwise. 109 asks for a reset, but a program can cause
+// it, and NVIDIA's device plugin for Kubernetes counts it among the errors of applications: one person's cell
+// must not take a GPU from everybody. 155 asks for a reset, and links that are put to sleep on purpose raise
+// it too: it is not listed. What 144 to 150 (NVLink 5) and 154 ask for depends on more than their number, so
+// they are not listed either.
 constexpr std::array kErrors = {
     XidError{8, kApplication, "the GPU stopped processing"},
     XidError{11, kApplication, "an invalid or corrupted push buffer"},
