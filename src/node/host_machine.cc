@@ -66,6 +66,7 @@ HostMachine::HostMachine(const HostConfig& config, Incarnation life, std::uint64
 std::vector<HostEffect> HostMachine::step(const Now& now, HostEvent event) {
   context_.set_now(now);
   std::visit([this](auto& e) { handle(e); }, event);
+  make_way();
   report_soon();
   return context_.finish();
 }
@@ -92,7 +93,6 @@ void HostMachine::handle(Event& event) {
   if (found == nullptr) return;  // of an earlier worker
   tell(*found, event);
   found->settle();
-  make_way();
 }
 
 void HostMachine::handle(HostFigures& event) {
@@ -101,13 +101,14 @@ void HostMachine::handle(HostFigures& event) {
     if (const auto worker = replica->worker())
       context_.devices().on_all_uses(*worker, session, event.uses[*worker]);
   reports_.set_figures(event);
-  make_way();
 }
 
-/// Processes that use what a cell of another session has been granted. Each ends now, or is looked at in each
-/// tick until it has.
+/// Processes that use what a cell of another session has been granted. Each ends now, or is looked at again
+/// until it does not use that any more; the session hears that, too.
 void HostMachine::make_way() {
-  for (const SessionId& session : context_.devices().in_the_way()) {
+  std::set<SessionId> looked_at = std::exchange(in_the_way_, context_.devices().in_the_way());
+  looked_at.insert(in_the_way_.begin(), in_the_way_.end());
+  for (const SessionId& session : looked_at) {
     Replica* const found = stirred(session);
     if (found == nullptr) continue;  // its process is ending
     found->cells().make_way();
@@ -246,8 +247,7 @@ void HostMachine::deliver(const HostId& from, PeerMessage& message) {
           [&](Execute& m) {
             if (Replica* found = stirred(m.session)) {
               found->cells().execute(m);
-              found->settle();
-              return make_way();
+              return found->settle();
             }
             context_.send(
                 from, ExecutionDeclined{m.session, m.execution, "this host has no replica of the session"});

@@ -81,6 +81,7 @@ class HostMachine {
   Hibernation hibernation_;
   HostPeers peers_;
   std::map<SessionId, std::unique_ptr<Replica>> replicas_;
+  std::set<SessionId> in_the_way_;           ///< as of the last step
   std::map<SessionId, Stranger> strangers_;  ///< Raft traffic of groups that are not open yet
   std::optional<Time> next_raft_tick_;
   const bool whole_ticks_;

@@ -376,7 +376,6 @@ void ReplicaCells::tick() {
       end_by_death(worker_.last_death());
     }
   }
-  make_way();
   worker_.tick();
   tend_worker();
 }

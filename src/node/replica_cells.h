@@ -93,7 +93,8 @@ class ReplicaCells {
   void launch_worker();
   void end_worker();
   void replace_worker();
-  /// Ends its process where that uses what a cell of another session has been granted.
+  /// Ends its process where that uses what a cell of another session has been granted. Called as long as it
+  /// does, and once when it does not any more.
   void make_way();
 
  private:
