@@ -311,8 +311,22 @@ class World {
     judge_sessions();
   }
 
+  /// A session that nobody uses may be suspended at any moment, and its followers end their workers when they
+  /// hear of it. Each session is suspended once here, because nothing happens in it any more.
+  void await_rest() {
+    const auto suspended = [this] {
+      return std::ranges::count_if(notebooks_, [this](const auto& notebook) {
+        return checkers_.oracle().suspended(notebook->session());
+      });
+    };
+    for (std::ptrdiff_t before = -1, now = 0; before != now && clean(); now = suspended()) {
+      before = suspended();
+      scheduler_.run_until(scheduler_.now() + kQuiet);
+    }
+  }
+
   void judge_sessions() {
-    scheduler_.run_until(scheduler_.now() + kQuiet);
+    await_rest();
     for (const auto& notebook : notebooks_) {
       checkers_.judge(*notebook);
       const CommittedCell* const last =
